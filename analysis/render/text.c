@@ -134,7 +134,8 @@ static const char *sign_of(double margin)
 	return isnan(margin) ? "" : " +- ";
 }
 
-static void put_paths(const struct cpa_page *page, const struct cpa_program_figures *program)
+/* What the observed path consists of, in percent of it. */
+static void put_segments(const struct cpa_page *page, const struct cpa_program_figures *program)
 {
 	const double *time = program->segment_s, *blocked = program->segment_blocked_s;
 	const struct {
@@ -150,20 +151,8 @@ static void put_paths(const struct cpa_page *page, const struct cpa_program_figu
 		{ "hand-off", time[CPA_TIME_HANDOFF], true },
 		{ "probe", time[CPA_TIME_PROBE], true },
 	};
-	char *text;
+	char *text = xstrdup("  ");
 
-	text = cpa_format_text(
-		"%-*s%8s%s%s  the longest chain of work: more processors cannot shorten it", LABEL,
-		"critical path", cpa_format_seconds(program->critical_path_s).text,
-		sign_of(program->critical_path_margin_s),
-		cpa_text_margin(program->critical_path_margin_s, cpa_format_seconds).text);
-	cpa_page_paragraph(page, CPA_PLAIN, LABEL, text);
-	free(text);
-	text = cpa_format_text("%-*s%8s  what the run waited for, from its start to its end", LABEL,
-			       "observed path", cpa_format_seconds(program->observed_path_s).text);
-	cpa_page_paragraph(page, CPA_PLAIN, LABEL, text);
-	free(text);
-	text = xstrdup("  ");
 	for (size_t i = 0; i < ARRAY_SIZE(segments); i++) {
 		char *longer;
 
@@ -177,7 +166,11 @@ static void put_paths(const struct cpa_page *page, const struct cpa_program_figu
 	}
 	cpa_page_paragraph(page, CPA_PLAIN, LABEL, text);
 	free(text);
-	text = cpa_format_text(
+}
+
+static void put_parallelism(const struct cpa_page *page, const struct cpa_program_figures *program)
+{
+	char *text = cpa_format_text(
 		"%-*s%8s%s%s  %s%s%s with unlimited processors; utilization %s%s%s", LABEL,
 		"parallelism", cpa_format_ratio(program->parallelism).text,
 		sign_of(program->parallelism_margin),
@@ -188,8 +181,27 @@ static void put_paths(const struct cpa_page *page, const struct cpa_program_figu
 		cpa_format_percent(program->utilization, 1).text,
 		sign_of(program->utilization_margin),
 		cpa_text_margin_percent(program->utilization_margin, 1).text);
+
 	cpa_page_paragraph(page, CPA_PLAIN, LABEL, text);
 	free(text);
+}
+
+static void put_paths(const struct cpa_page *page, const struct cpa_program_figures *program)
+{
+	char *text = cpa_format_text(
+		"%-*s%8s%s%s  the longest chain of work: more processors cannot shorten it", LABEL,
+		"critical path", cpa_format_seconds(program->critical_path_s).text,
+		sign_of(program->critical_path_margin_s),
+		cpa_text_margin(program->critical_path_margin_s, cpa_format_seconds).text);
+
+	cpa_page_paragraph(page, CPA_PLAIN, LABEL, text);
+	free(text);
+	text = cpa_format_text("%-*s%8s  what the run waited for, from its start to its end", LABEL,
+			       "observed path", cpa_format_seconds(program->observed_path_s).text);
+	cpa_page_paragraph(page, CPA_PLAIN, LABEL, text);
+	free(text);
+	put_segments(page, program);
+	put_parallelism(page, program);
 }
 
 static bool is_shown(const struct cpa_component_figures *component)
