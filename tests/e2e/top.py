@@ -301,7 +301,7 @@ def test_refusals(folder):
         (["nothing.dump"], 1, "cannot open"),
         (["junk.dump"], 1, "a cpa session file expected"),
         (["live.dump", "live.dump"], 2, "one process or dump expected"),
-        (["--nonsense"], 2, "option not known"),
+        (["--nonsense"], 2, "option --nonsense: not known"),
         (["live.dump"], 2, "needs a terminal"),
     ]
     for arguments, status, words in cases:
