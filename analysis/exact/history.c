@@ -164,6 +164,7 @@ static void take_acquire(struct reading *in, const struct cpa_entry *e,
 		to->kind = CPA_EV_READ;
 	to->stream = e->stream;
 	to->bytes = e->bytes;
+	to->ready = e->ready;
 	to->matched = !(e->more & CPA_ACQUIRE_UNMATCHED);
 	to->failed = e->more & CPA_ACQUIRE_FAILED;
 	if (to->kind == CPA_EV_WAIT && sleep && sleep->kind == CPA_EV_SLEEP)

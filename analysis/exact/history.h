@@ -95,6 +95,7 @@ struct cpa_history_event {
 	uint64_t idle;	  /* part of `external` */
 	uint64_t arrived; /* clock at the end of the activity, before any waiting */
 	uint64_t now;	  /* clock when the call returned: arrived + waiting time */
+	uint64_t ready;	  /* ticks before that in which the thread was ready, without a processor */
 	uint64_t untimed; /* lock uses in the activity that were counted but not timed */
 	/*
 	 * Causes in the order in which they were joined. Charges of the activity, each slot once:

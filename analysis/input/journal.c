@@ -453,6 +453,7 @@ static void get_acquire(struct cpa_cursor *c, unsigned flags, struct cpa_entry *
 		e->cause[e->causes++] = get_path(c);
 	if (flags & CPA_ACQUIRE_WAITED)
 		c->clock += get(c);
+	e->ready = e->more & CPA_ACQUIRE_READY ? get(c) : 0;
 	c->released = e->causes > 0;
 }
 

@@ -94,7 +94,8 @@ struct cpa_entry {
 	uint32_t stream; /* row of the stream that was waited for, 0: none; */
 	uint64_t bytes;	 /* and what was taken from it */
 	uint64_t process, external, runqueue;
-	uint64_t idle; /* part of `external` that weighs nothing in the inherent path */
+	uint64_t idle;	/* part of `external` that weighs nothing in the inherent path */
+	uint64_t ready; /* of an ACQUIRE: ticks at the end of the wait, without a processor */
 	uint32_t edge, node, uses;
 	uint64_t clock; /* clock after the record */
 	/*

@@ -32,15 +32,6 @@ static bool tells_before(const struct cpa_history_event *event)
 	       event[-1].now - event[-1].arrived >= event->external + event->runqueue;
 }
 
-/* Ticks of the wait of @event in which the thread was ready, without a processor. */
-static uint64_t ready(const struct transcribe *t, const struct cpa_history_event *event)
-{
-	const struct cpa_run_thread *own = &t->run->thread[transcribe_thread(t, event->thread)];
-	const struct cpa_history_event *next = event + 1;
-
-	return next < own->event + own->events && tells_before(next) ? next->runqueue : 0;
-}
-
 /* A wait without a known release becomes a pause, as long as the thread was blocked. */
 static void emit_unexplained(struct transcribe *t, const struct cpa_history_event *event)
 {
@@ -48,7 +39,7 @@ static void emit_unexplained(struct transcribe *t, const struct cpa_history_even
 
 	if (event->now <= event->arrived)
 		return;
-	runqueue = ready(t, event);
+	runqueue = transcribe_ready(t, event);
 	blocked = event->now - event->arrived - runqueue;
 	t->out->runqueue += runqueue;
 	t->out->weakness.unexplained++;
@@ -302,6 +293,15 @@ static void emit_known(struct transcribe *t, const struct cpa_history_event *eve
 	}
 }
 
+/* The thread went on so long after the release that its wait ended with. */
+static void emit_ready(struct transcribe *t, const struct cpa_history_event *event)
+{
+	uint64_t runqueue = event->causes ? transcribe_ready(t, event) : 0;
+
+	t->out->runqueue += runqueue;
+	emit_pause(t, t->changes->runqueue ? runqueue : 0);
+}
+
 static void emit_get(struct transcribe *t, const struct transcribe_part *part)
 {
 	transcribe_emit(t, CPA_STEP_GET, part->queue, part->item ? part->item - 1 : 0);
@@ -318,7 +318,7 @@ void transcribe_operation(struct transcribe *t, const struct cpa_history_event *
 	case ROLE_PUT:
 		emit_known(t, event, number);
 		transcribe_emit(t, CPA_STEP_PUT, part->queue, part->item ? part->item - 1 : 0);
-		return;
+		break;
 	case ROLE_GET:
 		/* In a visit to the mutex; of one that waited, that was for this. */
 		if (event->kind == CPA_EV_LOCK)
@@ -326,10 +326,11 @@ void transcribe_operation(struct transcribe *t, const struct cpa_history_event *
 		emit_get(t, part);
 		if (event->kind == CPA_EV_UNLOCK)
 			emit_known(t, event, number);
-		return;
+		break;
 	case ROLE_NONE:
 		emit_known(t, event, number);
 	}
+	emit_ready(t, event);
 }
 
 /* Apply the change to this activity alone; idle time in it is no work. */

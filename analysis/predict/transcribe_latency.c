@@ -9,7 +9,7 @@
 struct moment {
 	uint64_t now;
 	int by;
-	uint64_t wait; /* for a woken thread: ticks from release to return, plus 1 */
+	uint64_t wait; /* for a woken thread: ticks from release to return, but for those without a processor, plus 1 */
 };
 
 static int by_time(const void *a, const void *b)
@@ -42,6 +42,17 @@ static uint64_t released(const struct transcribe *t, const struct cpa_history_ev
 	return last;
 }
 
+uint64_t transcribe_ready(const struct transcribe *t, const struct cpa_history_event *event)
+{
+	uint64_t from = event->ready ? released(t, event) : 0;
+
+	if (from < event->arrived)
+		from = event->arrived;
+	if (from >= event->now)
+		return 0;
+	return event->ready < event->now - from ? event->ready : event->now - from;
+}
+
 static size_t find_moments(const struct transcribe *t, struct moment *moment)
 {
 	size_t count = 0;
@@ -56,7 +67,9 @@ static size_t find_moments(const struct transcribe *t, struct moment *moment)
 			if (k)
 				moment[count++] = (struct moment){ event->arrived, -1, 0 };
 			if (from > event->arrived && from <= event->now)
-				moment[count++] = (struct moment){ from, 1, event->now - from + 1 };
+				moment[count++] = (struct moment){
+					from, 1, event->now - from - transcribe_ready(t, event) + 1
+				};
 			else
 				moment[count++] =
 					(struct moment){ event->matched && !event->failed ?
@@ -70,8 +83,7 @@ static size_t find_moments(const struct transcribe *t, struct moment *moment)
 
 /*
  * Median over the waits whose release found a free core: not needed by a thread of this program,
- * nor by one woken at the same time. Other waits include waiting for a core, which the replay adds
- * itself. If there is none, as on one core, the latency is not known.
+ * nor by one woken at the same time. If there is none, as on one core, the latency is not known.
  */
 void transcribe_latency(struct transcribe *t)
 {

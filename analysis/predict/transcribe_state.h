@@ -116,6 +116,9 @@ void transcribe_operation(struct transcribe *t, const struct cpa_history_event *
 /* Find waits that time out and are repeated. */
 void transcribe_polls(struct transcribe *t);
 
+/* Ticks of the wait of @event, after its release if it met one, in which the thread was ready, without a processor. */
+uint64_t transcribe_ready(const struct transcribe *t, const struct cpa_history_event *event);
+
 /* Compute the time from a thread's release until it runs. */
 void transcribe_latency(struct transcribe *t);
 

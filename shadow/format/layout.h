@@ -31,7 +31,7 @@
 #include "shadow/format/layout_machine.h"
 
 #define CPA_MAGIC	 "CPADUMP\n"
-#define CPA_FORMAT	 18u
+#define CPA_FORMAT	 19u
 #define CPA_BYTE_ORDER	 0x01020304u
 #define CPA_HEADER_SIZE	 16384u
 #define CPA_CHUNKS	 20u

@@ -70,7 +70,8 @@ enum cpa_record {
  * event of its own, with the next number. Numbers in this order: more (CPA_ACQUIRE_...), object,
  * the other object, queue (row, or CPA_JOURNAL_STREAM + row of a stream) and item (signed, relative
  * to the last item; of a stream the bytes that the thread took, 0 if it only waited), joined paths
- * ({thread, number}; number is signed, relative to the last number of that thread), ticks waited.
+ * ({thread, number}; number is signed, relative to the last number of that thread), ticks waited, and those of
+ * them, at the end, in which the thread was ready without a processor.
  *
  * If no object follows, it is the object of the last ACQUIRE after the same edge.
  */
@@ -90,6 +91,7 @@ enum cpa_record {
 #define CPA_ACQUIRE_UNMATCHED	    0x10u
 #define CPA_ACQUIRE_FAILED	    0x20u /* the wait ended without being woken */
 #define CPA_ACQUIRE_SAID	    0x40u /* always set */
+#define CPA_ACQUIRE_READY	    0x80u /* the thread was ready, without a processor, before it went on */
 
 /*
  * RELEASE. Numbers in this order: object, queue and item, number of acquires that it lets through.

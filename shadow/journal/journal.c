@@ -5,7 +5,7 @@
 #include "shadow/store/table.h"
 
 /* Maximum size of a record, bytes. */
-#define ACQUIRE_MOST (2 + 3 * WORD + 2 * NUMBER + 4 * WORD)
+#define ACQUIRE_MOST (3 + 7 * WORD + 3 * NUMBER)
 #define RELEASE_MOST (1 + 3 * WORD + NUMBER)
 #define MERGE_MOST   (1 + 4 * WORD)
 
@@ -126,6 +126,8 @@ static unsigned more_of(struct cpa_journal *j, const struct cpa_wait *w, unsigne
 		more |= CPA_ACQUIRE_UNMATCHED;
 	if (j->failed)
 		more |= CPA_ACQUIRE_FAILED;
+	if (waited && w->runqueue)
+		more |= CPA_ACQUIRE_READY;
 	j->failed = false;
 	if (!more && (!causes || waited == (observed == 1)))
 		return 0;
@@ -186,7 +188,7 @@ void cpa_journal_acquire_write(struct cpa_self *self, const struct cpa_object *o
 	at++;
 	if (more) {
 		flags |= CPA_ACQUIRE_MORE;
-		*at++ = (uint8_t)more;
+		at = put(at, more);
 	}
 	if (is_new(j, j->guess.acquired, object)) {
 		flags |= CPA_ACQUIRE_OBJECT;
@@ -207,6 +209,8 @@ void cpa_journal_acquire_write(struct cpa_self *self, const struct cpa_object *o
 	if (waited) {
 		flags |= CPA_ACQUIRE_WAITED;
 		at = put(at, w->now - j->clock);
+		if (more & CPA_ACQUIRE_READY)
+			at = put(at, w->runqueue);
 		j->clock = w->now;
 	}
 	j->released = causes > 0;

@@ -158,15 +158,17 @@ static void test_unexplained(void **state)
 static void test_unexplained_and_ready(void **state)
 {
 	const struct cpa_changes runqueue = { .runqueue = true };
-	struct cpa_history_event *event;
+	struct cpa_history_event *wait, *more;
 
 	(void)state;
 	begin();
 	thread(0, 0);
-	add(CPA_EV_SEM_WAIT, SEMAPHORE, 20, 100)->failed = true;
-	event = add(CPA_HISTORY_MORE, 0, 100, 100);
-	event->external = 50;
-	event->runqueue = 30;
+	wait = add(CPA_EV_SEM_WAIT, SEMAPHORE, 20, 100);
+	wait->failed = true;
+	wait->ready = 30;
+	more = add(CPA_HISTORY_MORE, 0, 100, 100);
+	more->external = 50;
+	more->runqueue = 30;
 	add(CPA_EV_EXIT, 0, 130, 130);
 	assert_int_equal(as_it_was(1), 130 - 30);
 	assert_int_equal(transcript->runqueue, 30);
@@ -175,9 +177,36 @@ static void test_unexplained_and_ready(void **state)
 	assert_int_equal(transcript->weakness.pauses, 0);
 	assert_int_equal(replayed(&runqueue, 1), 130);
 	/* What follows may not be about the wait. */
-	event->runqueue = 31;
-	event->process = 0;
-	assert_int_equal(as_it_was(1), 130 + 50);
+	more->runqueue = 31;
+	more->process = 0;
+	assert_int_equal(as_it_was(1), 130 - 30 + 50);
+}
+
+/* A thread that is woken, and waits for a processor, is late for that. */
+static void test_woken_and_ready(void **state)
+{
+	const struct cpa_changes runqueue = { .runqueue = true };
+	struct cpa_history_event *wait;
+
+	(void)state;
+	begin();
+	thread(0, 0);
+	wait = add(CPA_EV_SEM_WAIT, SEMAPHORE, 20, 100);
+	wait->ready = 35;
+	after(wait, 2, 2);
+	add(CPA_EV_EXIT, 0, 130, 130);
+	made.run.exit_thread = 1;
+	thread(0, 0);
+	add(CPA_EV_POST, SEMAPHORE, 60, 60);
+	add(CPA_EV_EXIT, 0, 70, 70);
+	assert_int_equal(as_it_was(2), 60 + 5 + 30);
+	assert_int_equal(transcript->script.latency, 5);
+	assert_int_equal(transcript->runqueue, 35);
+	assert_int_equal(replayed(&runqueue, 2), 130);
+	/* No more of it than there is behind the release. */
+	wait->ready = 70;
+	assert_int_equal(as_it_was(2), 60 + 30);
+	assert_int_equal(replayed(&runqueue, 2), 130);
 }
 
 /* A wait for a signal's handler is one event, which depends on whoever sent the signal. */
@@ -335,6 +364,7 @@ int main(void)
 		cmocka_unit_test(test_condition),
 		cmocka_unit_test(test_unexplained),
 		cmocka_unit_test(test_unexplained_and_ready),
+		cmocka_unit_test(test_woken_and_ready),
 		cmocka_unit_test(test_handler),
 		cmocka_unit_test(test_semaphore_and_barrier),
 		cmocka_unit_test(test_processes),
