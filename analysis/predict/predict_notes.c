@@ -7,7 +7,6 @@
 #include "analysis/util/format.h"
 
 #define REORDERED 0.03 /* of the critical path: a smaller difference may be rounding */
-#define BUSY	  10.0 /* wakes of this machine: a longer latency has waits for other programs in it */
 
 void predict_note(struct cpa_answer *answer, const char *format, ...)
 {
@@ -90,24 +89,6 @@ static void note_sharing(struct inquiry *q)
 			"memory bandwidth and between hyper-threads of one core is not modelled.");
 }
 
-/*
- * Note that the recorded latency has waits for processors in it that other programs had. The
- * journal does not tell them apart.
- */
-static void note_busy(struct inquiry *q)
-{
-	double wake_s = q->profile->diagnostics.machine.wake_s;
-
-	if (wake_s > 0 && q->answer->latency_s > BUSY * wake_s)
-		predict_note(
-			q->answer,
-			"Other programs had the processors: a wake takes %s here, and threads "
-			"ran again %s after their release. Each predicted wait has that in it: record "
-			"the program again on an idle machine.",
-			cpa_format_seconds(wake_s).text,
-			cpa_format_seconds(q->answer->latency_s).text);
-}
-
 void predict_note_limits(struct inquiry *q, const struct cpa_weakness *weakness)
 {
 	struct cpa_answer *answer = q->answer;
@@ -124,7 +105,6 @@ void predict_note_limits(struct inquiry *q, const struct cpa_weakness *weakness)
 	note_weakness(q, weakness);
 	predict_note_dealt(q);
 	note_sharing(q);
-	note_busy(q);
 	if (predict_scales_nothing(q))
 		predict_note(answer,
 			     "What a message takes is not known, because the recording has no wait "
