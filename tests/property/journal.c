@@ -159,6 +159,15 @@ static void compare_found(struct cpa_dump *dump)
 	cpa_run_free(all);
 }
 
+/* The record of what the event @i of the history waited for. */
+static void compare_wait(int i, const struct cpa_entry *e)
+{
+	const struct event *event = &history.event[i];
+
+	if (e->flags & CPA_ACQUIRE_WAITED)
+		expect(RECORDS, i, "ready", 0, e->ready, ready_of(event));
+}
+
 /* Only some blocks are left: their contents must be right. */
 static void compare_rest(struct cpa_journal_file *file, uint64_t blocks)
 {
@@ -171,6 +180,8 @@ static void compare_rest(struct cpa_journal_file *file, uint64_t blocks)
 		while (cpa_cursor_next(c, &e)) {
 			int i = event_of(cpa_event_of(file->strand[s].id, e.number));
 
+			if (e.kind == CPA_ENTRY_ACQUIRE && i >= 0)
+				compare_wait(i, &e);
 			if (e.kind != CPA_ENTRY_EVENT || i < 0 || history.event[i].op == OP_RESTART)
 				continue;
 			expect(RECORDS, i, "process", 0, e.process,
