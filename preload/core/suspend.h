@@ -10,8 +10,21 @@
 
 #include "preload/core/guard.h"
 
+/*
+ * A thread that sends a signal publishes its path before, and may lose its processor before the kernel has the
+ * signal. So the wait that the signal ends need not begin before the path is published, nor end soon after;
+ * but it ends before the call that sends returns.
+ */
+
 /* The one object that stands for all such waits. NULL: no thread has waited yet, or no space. */
 CPA_HIDDEN struct cpa_object *cpa_suspend_handlers(struct cpa_worker *w, uint64_t caller);
+
+/*
+ * The calling thread, of row @row, has published its path in that object, and sends a signal within the process
+ * until cpa_suspend_sent(), or its next event if the signal's handler jumps.
+ */
+CPA_HIDDEN void cpa_suspend_sending(const struct cpa_thread *row);
+CPA_HIDDEN void cpa_suspend_sent(void);
 
 /*
  * The calling thread is about to wait for a handler. From now on signals sent within the process are

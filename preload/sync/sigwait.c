@@ -179,14 +179,15 @@ CPA_EXPORT int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict in
 /*
  * The thread is about to send @sig within the process. The signal may interrupt this very thread,
  * so our code ends before. A thread that waits for other signals goes on waiting after a handler.
+ * Return whether cpa_suspend_sent() is to follow.
  */
-static void sending(int sig, uint64_t caller)
+static bool sending(int sig, uint64_t caller)
 {
 	struct cpa_worker *w = cpa_enter();
 	struct cpa_object *o, *h;
 
 	if (!w)
-		return;
+		return false;
 	h = cpa_suspend_handlers(w, caller);
 	/* Relaxed: a hint; in most programs no thread waits for signals. */
 	o = sig < _NSIG && __atomic_load_n(&waiting_for[sig], __ATOMIC_RELAXED) ?
@@ -194,15 +195,29 @@ static void sending(int sig, uint64_t caller)
 		    NULL;
 	if (!o && !h) {
 		cpa_leave();
-		return;
+		return false;
 	}
 	cpa_event(w, CPA_EV_SIGNAL, caller, o ? o->class : h->class);
 	if (o)
 		cpa_wake(&w->self, o, 1);
-	if (h)
+	if (h) {
 		cpa_cell_release(&w->self, &h->merged, &w->self.row->path);
+		cpa_suspend_sending(w->self.row);
+	}
 	cpa_done(w);
+	return h;
 }
+
+/* Evaluate @call, which sends @sig within the process if @within. */
+#define SEND_WITHIN(call, within)                                    \
+	({                                                           \
+		bool sent_ = (within) && sending(sig, CPA_CALLER()); \
+		int result_ = (call);                                \
+                                                                     \
+		if (unlikely(sent_))                                 \
+			cpa_suspend_sent();                          \
+		result_;                                             \
+	})
 
 /* Evaluate @call, which sends @sig to the calling thread if @to_self. */
 #define SEND(call, to_self)                                                \
@@ -224,29 +239,23 @@ CPA_EXPORT int raise(int sig)
 
 CPA_EXPORT int pthread_kill(pthread_t thread, int sig)
 {
-	if (sig > 0)
-		sending(sig, CPA_CALLER());
-	return SEND(REAL(pthread_kill)(thread, sig), pthread_equal(thread, pthread_self()));
+	return SEND_WITHIN(SEND(REAL(pthread_kill)(thread, sig),
+				pthread_equal(thread, pthread_self())),
+			   sig > 0);
 }
 
 CPA_OLDER(pthread_kill, CPA_ARCH_GLIBC_FIRST); /* this version reports a thread that has ended */
 int pthread_kill_older(pthread_t thread, int sig)
 {
-	if (sig > 0)
-		sending(sig, CPA_CALLER());
-	return REAL_VERSION(pthread_kill, CPA_ARCH_GLIBC_FIRST)(thread, sig);
+	return SEND_WITHIN(REAL_VERSION(pthread_kill, CPA_ARCH_GLIBC_FIRST)(thread, sig), sig > 0);
 }
 
 CPA_EXPORT int pthread_sigqueue(pthread_t thread, int sig, const union sigval value)
 {
-	if (sig > 0)
-		sending(sig, CPA_CALLER());
-	return REAL(pthread_sigqueue)(thread, sig, value);
+	return SEND_WITHIN(REAL(pthread_sigqueue)(thread, sig, value), sig > 0);
 }
 
 CPA_EXPORT int kill(pid_t pid, int sig)
 {
-	if (sig > 0 && *cpa_alive && pid == getpid())
-		sending(sig, CPA_CALLER());
-	return REAL(kill)(pid, sig);
+	return SEND_WITHIN(REAL(kill)(pid, sig), sig > 0 && *cpa_alive && pid == getpid());
 }

@@ -19,6 +19,7 @@ from profiled import profiled_environment, read, run, run_known, verify
 from results import Results
 
 SOURCES = ROOT / "tests/programs"
+SLOW_KILL = BUILD / "tests/plugins/slow_kill.so"
 SAMPLED = "function"  # a component of that kind is known by samples
 RATE = 0.001  # by which cpa's clock and the kernel's may run apart
 SAVES = 0.01  # of the path; one that saves less may be on no path of the run
@@ -69,9 +70,14 @@ def check_path(results, name, expected, report):
     results.check(least_s <= program["critical_path_s"] <= most_s, f"{name}: the path, {text}")
 
 
-def check_program(results, name, folder):
+def check_program(results, program, folder, beside=None):
+    """@beside: a library that is loaded behind cpa."""
+    name = f"{program} with {beside.stem}" if beside else program
     dump = folder / f"{name}.dump"
-    said = run_known([PROGRAMS / name], profiled_environment(dump, CPA_JOURNAL="64M"))
+    environment = profiled_environment(dump, CPA_JOURNAL="64M")
+    if beside:
+        environment["LD_PRELOAD"] += f":{beside.resolve(strict=True)}"
+    said = run_known([PROGRAMS / program], environment)
     expected = json.loads(said)
     report = read(dump)
     check_contradictions(results, name, report)
@@ -88,10 +94,13 @@ def main():
     folder = pathlib.Path(tempfile.mkdtemp(prefix="known_paths.", dir=os.environ.get("CPA_TMP")))
     run([BUILD / "tests/programs/known_path_check"])
     results.check(True, "known_path_check: the search finds paths that are known")
-    for name in sys.argv[1:] or known_programs():
+    jobs = [(name, None) for name in sys.argv[1:] or known_programs()]
+    # The thread that sends a signal gets to do so long after it could have.
+    jobs += [(name, SLOW_KILL) for name, _ in jobs if name == "suspended"]
+    for name, beside in jobs:
         try:
-            check_program(results, name, folder)
-        except (RuntimeError, ValueError, KeyError) as error:
+            check_program(results, name, folder, beside)
+        except (OSError, RuntimeError, ValueError, KeyError) as error:
             results.check(False, f"{name}: {error!r}")
     return results.end(folder)
 
