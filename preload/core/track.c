@@ -273,7 +273,6 @@ static void end_blocked(struct cpa_worker *w, struct cpa_elapsed *e, enum cpa_ex
 		w->wait.length = e->external + e->runqueue;
 		w->wait.runqueue = wait->runqueue = e->runqueue;
 		wait->arrived -= w->wait.length;
-		w->self.row->wait += w->wait.length;
 		e->external = e->runqueue = 0;
 	}
 	wait->arrived = cpa_checkpoint(&w->self, wait->arrived);
@@ -282,6 +281,8 @@ static void end_blocked(struct cpa_worker *w, struct cpa_elapsed *e, enum cpa_ex
 	if (waited)
 		cpa_callers_wait(&w->sampler.callers, &w->self, w->clock.cpu, w->wait.length);
 	wait->now = cpa_checkpoint(&w->self, wait->now);
+	if (waited) /* behind the borders of intervals that it lasted over */
+		w->self.row->wait += w->wait.length;
 }
 
 bool cpa_event_awaited(struct cpa_worker *w, enum cpa_external external, enum cpa_event_kind kind,
