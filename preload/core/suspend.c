@@ -42,6 +42,9 @@ void cpa_suspend_sending(const struct cpa_thread *row)
 
 void cpa_suspend_sent(void)
 {
+	/* The signal's handler may have ended the profile, and may have forbidden to read the clock. */
+	if (unlikely(!*cpa_alive))
+		return;
 	/* Relaxed, all: a reader that finds the sender gone has been woken by then, or by somebody else. */
 	__atomic_store_n(&sent.end, cpa_clock_now(), __ATOMIC_RELAXED);
 	__atomic_store_n(&sent.row, NULL, __ATOMIC_RELAXED);
@@ -52,13 +55,15 @@ static uint64_t sent_until(uint64_t released)
 {
 	/* Relaxed, all: see the writers. */
 	const struct cpa_thread *row = __atomic_load_n(&sent.row, __ATOMIC_RELAXED);
-	uint64_t end = __atomic_load_n(&sent.end, __ATOMIC_RELAXED);
+	uint64_t end;
 
 	if (!released)
 		return 0;
 	if (row && __atomic_load_n(&row->events, __ATOMIC_RELAXED) ==
 			   __atomic_load_n(&sent.events, __ATOMIC_RELAXED))
 		return cpa_clock_now();
+	/* Last: the sender may have gone on meanwhile. */
+	end = __atomic_load_n(&sent.end, __ATOMIC_RELAXED);
 	return end > released ? end : released;
 }
 

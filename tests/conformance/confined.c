@@ -350,6 +350,52 @@ static int handled(unsigned action)
 	return go == 77 ? 77 : 0;
 }
 
+static void *suspends(void *nothing)
+{
+	sigset_t others;
+
+	(void)nothing;
+	sigfillset(&others);
+	sigdelset(&others, SIGUSR2);
+	set(&arrived, 1);
+	while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE))
+		sigsuspend(&others);
+	return NULL;
+}
+
+static void on_end(int sig)
+{
+	if (sig == SIGUSR1)
+		set(&go, prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0) ? 77 : 1);
+}
+
+/*
+ * No clock for a thread any more, from a handler that interrupts the call which sent the signal, in a
+ * program with threads that wait for signals.
+ */
+static int without_clock(unsigned action)
+{
+	struct sigaction handler = { .sa_handler = on_end };
+	pthread_t thread;
+	sigset_t waited;
+
+	(void)action;
+	sigaction(SIGUSR1, &handler, NULL);
+	sigaction(SIGUSR2, &handler, NULL);
+	sigemptyset(&waited);
+	sigaddset(&waited, SIGUSR2);
+	pthread_sigmask(SIG_BLOCK, &waited, NULL);
+	must(!pthread_create(&thread, NULL, suspends, NULL), "pthread_create");
+	await(&arrived, 1);
+	sleep_ms(10);
+	set(&stop, 1);
+	pthread_kill(thread, SIGUSR2);
+	pthread_join(thread, NULL);
+	pthread_kill(pthread_self(), SIGUSR1);
+	kill(getpid(), SIGUSR1);
+	return go == 77 ? 77 : 0;
+}
+
 /* How it ends in a process of its own: the status, and which call was trapped at last. */
 static void confined(const char *name, int (*f)(unsigned action), unsigned action)
 {
@@ -381,6 +427,7 @@ int main(void)
 		confined("race, kills", racing, SECCOMP_RET_KILL_PROCESS);
 		confined("from a handler", handled, 0);
 	}
+	confined("no clock, from a handler", without_clock, 0);
 	CASE("the first process, kills", waiting(SECCOMP_RET_KILL_PROCESS));
 	return 0;
 }
