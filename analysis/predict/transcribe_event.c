@@ -293,11 +293,17 @@ static void emit_known(struct transcribe *t, const struct cpa_history_event *eve
 	}
 }
 
-/* The thread went on so long after the release that its wait ended with. */
-static void emit_ready(struct transcribe *t, const struct cpa_history_event *event)
+/*
+ * The thread went on so long after the release that its wait ended with. @unexplained: waits without one,
+ * before @event; if it is one, that time is told already.
+ */
+static void emit_ready(struct transcribe *t, const struct cpa_history_event *event,
+		       uint64_t unexplained)
 {
-	uint64_t runqueue = event->causes ? transcribe_ready(t, event) : 0;
+	uint64_t runqueue = 0;
 
+	if (event->causes && t->out->weakness.unexplained == unexplained)
+		runqueue = transcribe_ready(t, event);
 	t->out->runqueue += runqueue;
 	emit_pause(t, t->changes->runqueue ? runqueue : 0);
 }
@@ -312,6 +318,8 @@ static void emit_get(struct transcribe *t, const struct transcribe_part *part)
 void transcribe_operation(struct transcribe *t, const struct cpa_history_event *event,
 			  uint32_t number, const struct transcribe_part *part)
 {
+	uint64_t unexplained = t->out->weakness.unexplained;
+
 	switch ((enum transcribe_role)part->role) {
 	case ROLE_SKIP:
 		return;
@@ -330,7 +338,7 @@ void transcribe_operation(struct transcribe *t, const struct cpa_history_event *
 	case ROLE_NONE:
 		emit_known(t, event, number);
 	}
-	emit_ready(t, event);
+	emit_ready(t, event, unexplained);
 }
 
 /* Apply the change to this activity alone; idle time in it is no work. */

@@ -209,6 +209,26 @@ static void test_woken_and_ready(void **state)
 	assert_int_equal(replayed(&runqueue, 2), 130);
 }
 
+/* A wait that timed out, and whose mutex was used meanwhile: it waited for a processor once. */
+static void test_timed_out_and_ready(void **state)
+{
+	const struct cpa_changes runqueue = { .runqueue = true };
+	struct cpa_history_event *wait = make_wait();
+
+	(void)state;
+	wait->failed = true;
+	wait->ready = 30;
+	after(wait, 2, 3);
+	thread(0, 0);
+	add(CPA_EV_LOCK, MUTEX, 50, 50);
+	add(CPA_EV_UNLOCK, MUTEX, 60, 60);
+	add(CPA_EV_EXIT, 0, 60, 60);
+	assert_int_equal(as_it_was(2), 130 - 30);
+	assert_int_equal(transcript->weakness.unexplained_ticks, 50);
+	assert_int_equal(transcript->runqueue, 30);
+	assert_int_equal(replayed(&runqueue, 2), 130);
+}
+
 /* A wait for a signal's handler is one event, which depends on whoever sent the signal. */
 static void test_handler(void **state)
 {
@@ -365,6 +385,7 @@ int main(void)
 		cmocka_unit_test(test_unexplained),
 		cmocka_unit_test(test_unexplained_and_ready),
 		cmocka_unit_test(test_woken_and_ready),
+		cmocka_unit_test(test_timed_out_and_ready),
 		cmocka_unit_test(test_handler),
 		cmocka_unit_test(test_semaphore_and_barrier),
 		cmocka_unit_test(test_processes),
