@@ -177,18 +177,19 @@ CPA_EXPORT int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict in
 }
 
 /*
- * The thread is about to send @sig within the process. The signal may interrupt this very thread,
- * so our code ends before. A thread that waits for other signals goes on waiting after a handler.
- * Return whether cpa_suspend_sent() is to follow.
+ * The thread is about to send @sig within the process, or, if @to_self, to itself: that ends no wait of
+ * another thread for a handler. The signal may interrupt this very thread, so our code ends before. A
+ * thread that waits for other signals goes on waiting after a handler. Return whether cpa_suspend_sent()
+ * is to follow.
  */
-static bool sending(int sig, uint64_t caller)
+static bool sending(int sig, bool to_self, uint64_t caller)
 {
 	struct cpa_worker *w = cpa_enter();
 	struct cpa_object *o, *h;
 
 	if (!w)
 		return false;
-	h = cpa_suspend_handlers(w, caller);
+	h = to_self ? NULL : cpa_suspend_handlers(w, caller);
 	/* Relaxed: a hint; in most programs no thread waits for signals. */
 	o = sig < _NSIG && __atomic_load_n(&waiting_for[sig], __ATOMIC_RELAXED) ?
 		    object_of(w, caller) :
@@ -208,15 +209,15 @@ static bool sending(int sig, uint64_t caller)
 	return h;
 }
 
-/* Evaluate @call, which sends @sig within the process if @within. */
-#define SEND_WITHIN(call, within)                                    \
-	({                                                           \
-		bool sent_ = (within) && sending(sig, CPA_CALLER()); \
-		int result_ = (call);                                \
-                                                                     \
-		if (unlikely(sent_))                                 \
-			cpa_suspend_sent();                          \
-		result_;                                             \
+/* Evaluate @call, which sends @sig within the process if @within; @to_self: to the calling thread. */
+#define SEND_WITHIN(call, within, to_self)                                      \
+	({                                                                      \
+		bool sent_ = (within) && sending(sig, (to_self), CPA_CALLER()); \
+		int result_ = (call);                                           \
+                                                                                \
+		if (unlikely(sent_))                                            \
+			cpa_suspend_sent();                                     \
+		result_;                                                        \
 	})
 
 /* Evaluate @call, which sends @sig to the calling thread if @to_self. */
@@ -237,25 +238,30 @@ CPA_EXPORT int raise(int sig)
 	return SEND(REAL(raise)(sig), true);
 }
 
+static bool is_self(pthread_t thread)
+{
+	return pthread_equal(thread, pthread_self());
+}
+
 CPA_EXPORT int pthread_kill(pthread_t thread, int sig)
 {
-	return SEND_WITHIN(SEND(REAL(pthread_kill)(thread, sig),
-				pthread_equal(thread, pthread_self())),
-			   sig > 0);
+	return SEND_WITHIN(SEND(REAL(pthread_kill)(thread, sig), is_self(thread)), sig > 0,
+			   is_self(thread));
 }
 
 CPA_OLDER(pthread_kill, CPA_ARCH_GLIBC_FIRST); /* this version reports a thread that has ended */
 int pthread_kill_older(pthread_t thread, int sig)
 {
-	return SEND_WITHIN(REAL_VERSION(pthread_kill, CPA_ARCH_GLIBC_FIRST)(thread, sig), sig > 0);
+	return SEND_WITHIN(REAL_VERSION(pthread_kill, CPA_ARCH_GLIBC_FIRST)(thread, sig), sig > 0,
+			   is_self(thread));
 }
 
 CPA_EXPORT int pthread_sigqueue(pthread_t thread, int sig, const union sigval value)
 {
-	return SEND_WITHIN(REAL(pthread_sigqueue)(thread, sig, value), sig > 0);
+	return SEND_WITHIN(REAL(pthread_sigqueue)(thread, sig, value), sig > 0, is_self(thread));
 }
 
 CPA_EXPORT int kill(pid_t pid, int sig)
 {
-	return SEND_WITHIN(REAL(kill)(pid, sig), sig > 0 && *cpa_alive && pid == getpid());
+	return SEND_WITHIN(REAL(kill)(pid, sig), sig > 0 && *cpa_alive && pid == getpid(), false);
 }
