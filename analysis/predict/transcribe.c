@@ -123,6 +123,7 @@ static void emit_events(struct transcribe *t, uint32_t which)
 	struct cpa_script *script = &t->out->script;
 	uint32_t last = last_item(t, self);
 
+	t->ready = 0;
 	for (size_t i = 0; i < thread->events; i++) {
 		const struct cpa_history_event *event = &thread->event[i];
 		uint32_t number = t->number[self->base + i];

@@ -293,6 +293,14 @@ static void emit_known(struct transcribe *t, const struct cpa_history_event *eve
 	}
 }
 
+/* Whether @event is of a visit to a queue's own lock and conditions, in which the thread may get an item. */
+static bool is_in_queue(const struct transcribe *t, const struct cpa_history_event *event)
+{
+	return (event->kind == CPA_EV_SLEEP || event->kind == CPA_EV_WAIT ||
+		event->kind == CPA_EV_UNLOCK) &&
+	       transcribe_owner(t, event->object);
+}
+
 /*
  * The thread went on so long after the release that its wait ended with. @unexplained: waits without one,
  * before @event; if it is one, that time is told already.
@@ -305,7 +313,16 @@ static void emit_ready(struct transcribe *t, const struct cpa_history_event *eve
 	if (event->causes && t->out->weakness.unexplained == unexplained)
 		runqueue = transcribe_ready(t, event);
 	t->out->runqueue += runqueue;
-	emit_pause(t, t->changes->runqueue ? runqueue : 0);
+	if (!t->changes->runqueue)
+		return;
+	if (is_in_queue(t, event)) {
+		/* It follows the item; before that, it would pass while the thread waits for the item. */
+		if (event->kind == CPA_EV_WAIT)
+			t->ready = runqueue;
+		return;
+	}
+	emit_pause(t, t->ready + runqueue);
+	t->ready = 0;
 }
 
 static void emit_get(struct transcribe *t, const struct transcribe_part *part)

@@ -66,6 +66,7 @@ struct transcribe {
 	uint32_t *lock, *sem, *barrier;
 	uint32_t step_room, object_room, item_room;
 	uint64_t work; /* ticks before the next step */
+	uint64_t ready; /* behind the item that the thread has waited for, ticks without a processor */
 };
 
 /* Index of the thread with @id; CPA_NOWHERE: not in the run. */

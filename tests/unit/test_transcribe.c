@@ -350,6 +350,36 @@ static void test_queue(void **state)
 	assert_int_equal(transcript->script.object[0].deal, CPA_DEAL_ITEMS);
 }
 
+/* Who waited for an item waits for a processor when the item is there. */
+static void test_item_and_ready(void **state)
+{
+	const struct cpa_changes runqueue = { .runqueue = true };
+	struct cpa_history_event *event;
+
+	(void)state;
+	make_threads(1);
+	add(CPA_EV_LOCK, OWN, 50, 50);
+	add(CPA_EV_ENQUEUE, 0, 50, 50)->queue = QUEUE;
+	add(CPA_EV_SIGNAL, OWN_CONDITION, 50, 50);
+	add(CPA_EV_UNLOCK, OWN, 50, 50);
+	join_threads(1, 50, 100);
+	thread(0, 2);
+	add(CPA_EV_LOCK, OWN, 0, 0);
+	add(CPA_EV_SLEEP, OWN_CONDITION, 0, 0)->other = OWN;
+	event = add(CPA_EV_WAIT, OWN_CONDITION, 0, 80);
+	event->other = OWN;
+	event->ready = 30;
+	after(event, 1, 5);
+	event = add(CPA_EV_DEQUEUE, 0, 80, 80);
+	event->queue = QUEUE;
+	after(event, 1, 4);
+	add(CPA_EV_UNLOCK, OWN, 80, 80);
+	add(CPA_EV_EXIT, 0, 100, 100);
+	assert_int_equal(as_it_was(2), 70);
+	assert_int_equal(transcript->runqueue, 30);
+	assert_int_equal(replayed(&runqueue, 2), 100);
+}
+
 static void test_workers(void **state)
 {
 	uint32_t workers[CLASSES] = { 0 };
@@ -390,6 +420,7 @@ int main(void)
 		cmocka_unit_test(test_semaphore_and_barrier),
 		cmocka_unit_test(test_processes),
 		cmocka_unit_test(test_queue),
+		cmocka_unit_test(test_item_and_ready),
 		cmocka_unit_test(test_workers),
 	};
 
