@@ -37,8 +37,9 @@ struct request {
 	char exe[NAME_MAX + 1]; /* the program's name in that of the profile */
 	const char *pattern;	/* of the profile's name: output, or CPA_OUTPUT, or fresh */
 	char fresh[PATH_MAX + NAME_MAX];
-	char dump[PATH_MAX]; /* the profile */
-	char *preloaded;     /* LD_PRELOAD before preload(); NULL: there was none */
+	char dump[PATH_MAX];   /* the profile */
+	char prefix[PATH_MAX]; /* of the profiles of --repeat */
+	char *preloaded;       /* LD_PRELOAD before preload(); NULL: there was none */
 };
 
 /* The value of --@option is wrong. Return an exit status. */
@@ -281,7 +282,6 @@ static int run_often(struct request *r, char **argv)
 	static char tool[] = "cpa-diff";
 	char *diff[] = { tool, NULL, NULL };
 	size_t size = r->output ? strlen(r->output) : 0;
-	char prefix[PATH_MAX];
 	int ret;
 
 	if (!size || strpbrk(r->output, "%*?[\\")) {
@@ -292,8 +292,8 @@ static int run_often(struct request *r, char **argv)
 	}
 	if (size > 5 && strcmp(r->output + size - 5, ".dump") == 0)
 		size -= 5;
-	snprintf(prefix, sizeof(prefix), "%.*s", (int)size, r->output);
-	r->repeat.output = diff[1] = prefix;
+	snprintf(r->prefix, sizeof(r->prefix), "%.*s", (int)size, r->output);
+	r->repeat.output = diff[1] = r->prefix;
 	r->repeat.force = r->force;
 	r->repeat.options = optind - 1 - (strcmp(argv[optind - 1], "--") == 0);
 	r->repeat.argv = argv;

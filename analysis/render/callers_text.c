@@ -140,7 +140,8 @@ static int compare_inlined(const void *a, const void *b)
 static size_t put_inlined(const struct listing *empty, const char *pattern)
 {
 	const struct cpa_contexts *contexts = empty->profile->contexts;
-	const struct cpa_context_figures **found = xcalloc(contexts->count + 1, sizeof(*found));
+	const struct cpa_context_figures **found =
+		XCNEWVEC(const struct cpa_context_figures *, contexts->count + 1);
 	size_t count = 0, shown = 0;
 
 	for (size_t i = 0; i < contexts->count; i++) {
@@ -149,7 +150,7 @@ static size_t put_inlined(const struct listing *empty, const char *pattern)
 		if (name && cpa_is_named(empty->profile, CPA_FUNCTION, 0, name, pattern))
 			found[count++] = &contexts->context[i];
 	}
-	qsort(found, count, sizeof(*found), compare_inlined);
+	qsort(found, count, sizeof(const struct cpa_context_figures *), compare_inlined);
 	for (size_t i = 0; i < count; i++) {
 		struct cpa_function f = { .name = found[i]->name };
 		struct cpa_callers *root;

@@ -440,11 +440,12 @@ static void make_windows(double window, double gap)
 	header->epoch = 2 * (uint64_t)(10 / window) - 1;
 	header->end_ticks = MAKER_START + MAKER_TICKS(clock_of(10));
 	for (uint64_t epoch = 1; epoch <= header->epoch; epoch++) {
-		double windows = (double)(epoch / 2), gaps = (double)((epoch - 1) / 2);
+		uint64_t windows = epoch / 2, gaps = (epoch - 1) / 2;
+		double on_s = (double)windows * window, off_s = (double)gaps * gap;
 
 		header->border[epoch % CPA_BORDERS] = (struct cpa_border){
-			.ticks = MAKER_START + MAKER_TICKS(windows * window + gaps * gap),
-			.on = MAKER_TICKS(windows * window),
+			.ticks = MAKER_START + MAKER_TICKS(on_s + off_s),
+			.on = MAKER_TICKS(on_s),
 		};
 	}
 }
