@@ -23,8 +23,8 @@ struct cpa_rule {
 enum cpa_ruling { CPA_RULE_KEPT, CPA_RULE_UNCLEAR, CPA_RULE_BROKEN };
 
 /*
- * Parse @text, which must outlive the rule. Return NULL, and the caller calls cpa_rule_fini(); or
- * what is wrong, a constant.
+ * Parse @text, which must outlive the rule. Return NULL if it is a rule; the caller then calls
+ * cpa_rule_fini(). Else return a sentence that says what is wrong; nobody frees it.
  */
 const char *cpa_rule_parse(struct cpa_rule *rule, const char *text);
 void cpa_rule_fini(struct cpa_rule *rule);

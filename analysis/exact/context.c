@@ -220,8 +220,9 @@ static json_t *path_json(const struct work *w, const struct walked *path, const 
 }
 
 /*
- * The paths, and their components with a share of each, sorted by the first, as JSON. @zero: what
- * was zeroed, or NULL. Return 0; or -1 with *@error.
+ * Write the paths as JSON, and for each component its share of each path. Components are sorted by
+ * their share of the first path. @zero: names of the components that were zeroed, or NULL. Return 0;
+ * or -1 with *@error.
  */
 static int write_json(const struct work *w, const struct walked *const of[], size_t paths,
 		      const char *const heads[], const char *zero, char **error)

@@ -4,10 +4,10 @@
  *
  * A piece is a part of a task between two points at which others may begin to depend on it, or it
  * depends on others: where it makes a task, or waits for some. The implicit tasks of a team, each
- * what one thread does between two barriers, have pieces as well. A piece depends on the one before
- * it in its task; that which begins a task on its creation, and on the tasks that its dependences
- * name; one behind a wait on the tasks that were waited for. It does not matter which thread ran
- * what, nor in which order.
+ * what one thread does between two barriers, have pieces as well. A piece depends on the piece before
+ * it in its task. The first piece of a task depends on the piece that created the task, and on the
+ * tasks that its depend clauses name. A piece behind a wait depends on the tasks that were waited
+ * for. Which thread ran a piece, and in which order, does not matter.
  *
  * A task that its maker ran at once is no dependency of what the maker did next if others of its
  * kind were put off: the runtime had enough of them then. If none was, the program asked for that:

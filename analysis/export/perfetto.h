@@ -13,8 +13,8 @@
 #include "analysis/profile/profile.h"
 
 /*
- * Write the journal of @dump, whose profile is @profile. Return 0; below 0 with errno set if it
- * could not be written; or 1 with *@error, which the caller frees, if there is no journal.
+ * Write the journal of @dump, whose profile is @profile. Return 0 if all is well, -1 with errno set
+ * if writing failed, and 1 with *@error, which the caller frees, if there is no journal.
  */
 int cpa_perfetto_write(struct cpa_dump *dump, const struct cpa_profile *profile, FILE *out,
 		       char **error);

@@ -81,8 +81,8 @@ void predict_dynamic_begin(struct predict_dynamic *d, const struct cpa_journal_f
 void predict_dynamic_end(struct predict_dynamic *d);
 
 /*
- * The next round is of the @n stints @round. If it is to be dynamic, return true and set @work to
- * what each of its threads does then.
+ * The next round is of the @n stints @round. If its chunks are to be dealt anew, return true and set
+ * @work[i] to the ticks of work that the thread of stint i gets.
  */
 bool predict_dynamic_round(struct inquiry *q, struct predict_dynamic *d,
 			   const struct cpa_stints *stints, const struct cpa_stint *const *round,

@@ -5,9 +5,9 @@
  * A sample holds the sums of a thread's row at its latest event, and the clock of that event
  * (struct cpa_thread_point): exact there. Between two such points the sums grow evenly, so an
  * activity or wait longer than an interval is spread over it, while the program's series counts it
- * at its end. Clocks count only while profiling is on, as the sums do: what an activity had in one
- * window and goes on with in the next is in both. A sample inside a wait may have all of it: it
- * then counts as one of the wait's end. Time between two points that no sum accounts for (the row
+ * at its end. Clocks count only while profiling is on, as the sums do: an activity that goes on from
+ * one window to the next is spread over both. A sample inside a wait may hold the whole wait: it
+ * then counts as a sample at the end of the wait. Time between two points that no sum accounts for (the row
  * had no thread) is put first. A value is wrong by the events of one interval at most.
  */
 #ifndef CPA_ANALYSIS_PROFILE_CURVES_H
