@@ -16,7 +16,7 @@
 
 /*
  * Let @w enter the current part. Inside instrumentation code. False: profiling is off, the part has
- * not begun yet, or a wait of the thread goes on.
+ * ended again, or a wait of the thread goes on.
  */
 CPA_HIDDEN bool cpa_window_meet(struct cpa_worker *w);
 

@@ -12,6 +12,7 @@
 #include "shadow/path/path.h"
 #include "shadow/edge/queue.h"
 #include "shadow/store/table.h"
+#include "shadow/store/unseen.h"
 #include "shadow/edge/thread.h"
 
 #define READINGS 4u
@@ -22,7 +23,7 @@
  */
 #define OPEN 1u
 
-static uint64_t observed_of(const struct cpa_path *path)
+CPA_UNSEEN static uint64_t observed_of(const struct cpa_path *path)
 {
 	uint64_t sum = 0;
 
@@ -89,28 +90,34 @@ void cpa_part_end(struct cpa_self *self, uint64_t stop, uint64_t end)
 	__atomic_store_n(&self->row->left, stop, __ATOMIC_RELEASE);
 }
 
+CPA_UNSEEN static uint32_t slots_of(uint64_t version)
+{
+	return version ? ((const struct cpa_version *)cpa_at(version))->slots : 0;
+}
+
 /*
  * Set *@to to the offset of a copy of @version, 0 for 0. Return false: no memory, or @version no
  * longer is one.
  */
 static bool copy_version(uint64_t *to, uint64_t version, bool of_o)
 {
-	const struct cpa_version *from = cpa_at(version);
+	uint32_t slots = slots_of(version);
 	struct cpa_version *v;
-	uint32_t slots = version ? from->slots : 0;
 
 	*to = 0;
 	if (!version)
 		return true;
+	/* Relaxed: it only grows, and the version lay in it. */
 	if (slots > cpa_header()->slots + CPA_VERSION_BLOCK ||
-	    version + cpa_version_size(slots, of_o) > cpa_header()->reserved)
+	    version + cpa_version_size(slots, of_o) >
+		    __atomic_load_n(&cpa_header()->reserved, __ATOMIC_RELAXED))
 		return false;
 	v = cpa_heap_take(cpa_version_size(slots, of_o));
 	if (!v) {
 		cpa_diag(CPA_DIAG_VERSIONS_REFUSED);
 		return false;
 	}
-	memcpy(v, from, cpa_version_size(slots, of_o));
+	cpa_unseen_copy(v, cpa_at(version), cpa_version_size(slots, of_o));
 	v->refs = 1;
 	v->slots = slots;
 	*to = cpa_offset(v);
@@ -165,7 +172,7 @@ static bool copy_still(struct cpa_path *to, struct cpa_thread *row, const struct
 	/* ACQUIRE: the path has its record. Pairs with name_path() of shadow/journal/journal_write.h. */
 	if (word % 2 || !close_event(row, from, __atomic_load_n(&from->event, __ATOMIC_ACQUIRE)))
 		return false;
-	memcpy(&was, from, sizeof(was));
+	cpa_unseen_copy(&was, from, sizeof(was));
 	memcpy(to, &was, sizeof(*to));
 	to->version = to->observed_version = 0;
 	copied = copy_version(&to->version, was.version, false) &&
@@ -181,37 +188,86 @@ static bool copy_still(struct cpa_path *to, struct cpa_thread *row, const struct
 	return false;
 }
 
-/* Add @path of @row, whose thread sleeps or has ended, to those of the part that ended at clock @end. */
-static void gather(struct cpa_self *self, struct cpa_thread *row, const struct cpa_path *path,
-		   uint64_t end)
+/* Whether the part of @epoch is claimed, and not open yet: then no thread has an event in it. */
+static bool is_opening(uint64_t epoch)
 {
+	/* ACQUIRE: who has an event in the part found it open before. Pairs with cpa_part_open(). */
+	return __atomic_load_n(&cpa_header()->part, __ATOMIC_ACQUIRE) == 2 * epoch;
+}
+
+/* Whether the thread was in no part yet, and its clock may lie behind the end of the latest one. */
+CPA_UNSEEN static bool is_empty(const struct cpa_path *path)
+{
+	return !path->len && !observed_of(path);
+}
+
+/*
+ * Add @path of @row, whose thread sleeps or has ended, to those with which the part of @epoch begins. Return false
+ * if that part is open already, or over.
+ */
+static bool gather(struct cpa_self *self, struct cpa_thread *row, const struct cpa_path *path,
+		   uint64_t epoch)
+{
+	uint64_t end = cpa_epoch_begun(cpa_header(), epoch - 1);
 	struct cpa_path copy;
 	unsigned n = 0;
+	bool opening;
 
-	/* The thread was in no part yet, and its clock may lie behind the end of this one. */
-	if (!path->len && !observed_of(path))
-		return;
+	if (is_empty(path))
+		return true;
 	while (n < READINGS && !copy_still(&copy, row, path))
 		n++;
 	if (n == READINGS) /* the thread runs, and will add its path itself */
-		return;
+		return true;
 	copy.owner = UINT32_MAX; /* belongs to no thread */
 	if (copy.released > end)
 		copy.released = end;
-	cpa_cell_release(self, &cpa_header()->final, &copy);
+	/*
+	 * The copy may have an event of the part only if the part is open now: such an event is in the row before the
+	 * row's last change, which copy_still() has seen. A path from before the part may be added late: whoever
+	 * opened the part has added it, too, and joining it twice changes nothing.
+	 */
+	opening = is_opening(epoch);
+	if (opening)
+		cpa_cell_release(self, &cpa_header()->final, &copy);
 	cpa_path_clear(self, &copy);
+	return opening;
 }
 
-static void gather_row(struct cpa_self *self, struct cpa_thread *row, uint64_t stop)
+/* gather() of both paths of @row, unless another thread has done so. */
+static bool gather_row(struct cpa_self *self, struct cpa_thread *row, uint64_t epoch)
 {
-	uint64_t end = cpa_epoch_begun(cpa_header(), stop);
-
-	if (!row->key)
-		return;
+	/*
+	 * Relaxed: who begins in the row later has no path yet. ACQUIRE: the paths are in the cell. Pairs
+	 * with the RELEASE below.
+	 */
+	if (!__atomic_load_n(&row->key, __ATOMIC_RELAXED) ||
+	    __atomic_load_n(&row->gathered, __ATOMIC_ACQUIRE) == epoch)
+		return true;
 	/* ACQUIRE pairs with cpa_part_end(). */
-	if (__atomic_load_n(&row->left, __ATOMIC_ACQUIRE) < stop)
-		gather(self, row, &row->path, end);
-	gather(self, row, &row->retired, end);
+	if (__atomic_load_n(&row->left, __ATOMIC_ACQUIRE) < epoch - 1 &&
+	    !gather(self, row, &row->path, epoch))
+		return false;
+	if (!gather(self, row, &row->retired, epoch))
+		return false;
+	/* RELEASE: the paths are in the cell. A thread that comes late only makes another one add them again. */
+	__atomic_store_n(&row->gathered, epoch, __ATOMIC_RELEASE);
+	return true;
+}
+
+/*
+ * Collect the paths with which the part of @epoch begins, unless it is open or over: those of all rows, of which row
+ * @first + 1 is the first.
+ */
+static void gather_all(struct cpa_self *self, uint64_t epoch, uint32_t first)
+{
+	uint32_t rows = cpa_table(CPA_TABLE_THREADS)->used;
+
+	for (uint32_t i = 0; i < rows; i++)
+		if (!gather_row(self, cpa_row(CPA_TABLE_THREADS, (first + i) % rows + 1), epoch))
+			return;
+	if (is_opening(epoch))
+		cpa_queue_forget(self, cpa_epoch_begun(cpa_header(), epoch));
 }
 
 bool cpa_part_open(struct cpa_self *self, uint64_t epoch)
@@ -219,24 +275,25 @@ bool cpa_part_open(struct cpa_self *self, uint64_t epoch)
 	struct cpa_header *h = cpa_header();
 	/* ACQUIRE: once the part is open, the cell has all paths. Pairs with the RELEASE below. */
 	uint64_t word = __atomic_load_n(&h->part, __ATOMIC_ACQUIRE);
-	uint32_t rows = cpa_table(CPA_TABLE_THREADS)->used;
+	bool claimed = false;
 
 	if (likely(word == 2 * epoch + OPEN))
 		return true;
+	/* Relaxed: what is claimed says nothing of the paths. */
+	while (word < 2 * epoch && !claimed)
+		claimed = __atomic_compare_exchange_n(&h->part, &word, 2 * epoch, false,
+						      __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	/*
-	 * Relaxed: only the thread that claims the part continues. A larger word: the epoch has
-	 * changed again.
+	 * Others may be here, too: nobody waits for a thread that has lost its processor. Each but the first begins
+	 * at its own row, so that they share the work.
 	 */
-	if (word >= 2 * epoch || !__atomic_compare_exchange_n(&h->part, &word, 2 * epoch, false,
-							      __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		return false;
-	for (uint32_t i = 1; i <= rows; i++)
-		gather_row(self, cpa_row(CPA_TABLE_THREADS, i), epoch - 1);
-	cpa_queue_forget(self, cpa_epoch_begun(h, epoch));
+	if (word <= 2 * epoch)
+		gather_all(self, epoch, claimed ? 0 : self->number);
 	word = 2 * epoch;
-	/* RELEASE: pairs with the ACQUIRE above. */
+	/* RELEASE, ACQUIRE: as above. A larger word: the part is open, or the epoch has changed again. */
 	return __atomic_compare_exchange_n(&h->part, &word, 2 * epoch + OPEN, false,
-					   __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+					   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ||
+	       word == 2 * epoch + OPEN;
 }
 
 /*

@@ -14,9 +14,10 @@
  * which was blocked least.
  *
  * A thread meets a change of the epoch at its next event. Threads that have not met the stop when
- * the next part begins are assumed asleep, with paths that do not change: the first thread at the
- * start collects their paths, and nobody waits for it. A thread that was running after all adds the
- * rest of its path when it arrives; the time that the others missed is counted
+ * the next part begins are assumed asleep, with paths that do not change: whoever comes before the part is
+ * open collects their paths. Several threads may do so at once: they share the rows, and each finishes what
+ * another one has left, so nobody waits for a thread that has lost its processor. A thread that was running
+ * after all adds the rest of its path when it arrives; the time that the others missed is counted
  * (CPA_DIAG_PART_LATE).
  *
  * A release of an earlier part needs no special treatment (cases 3 and 4): the start dominates it
@@ -40,8 +41,8 @@ CPA_HIDDEN void cpa_part_end(struct cpa_self *self, uint64_t stop, uint64_t end)
 CPA_HIDDEN void cpa_part_trim(struct cpa_self *self);
 
 /*
- * Return whether a thread may begin the part of epoch @epoch. False: another thread is still
- * collecting the paths for it.
+ * Open the part of epoch @epoch, unless it is open: then the thread may begin it. False: the part is over.
+ * Lock-free; each row of a thread is read READINGS times at most.
  */
 CPA_HIDDEN bool cpa_part_open(struct cpa_self *self, uint64_t epoch);
 

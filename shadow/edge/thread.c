@@ -119,7 +119,9 @@ static uint64_t retire(struct cpa_self *self, uint64_t before)
 
 	row->earlier += was_in_part;
 	cpa_path_join(self, &row->retired, &row->path, false);
-	row->retired.event = last ? CPA_JOURNAL_PENDING : before;
+	/* Relaxed: while the row changes; see copy_still() of shadow/edge/part.c. */
+	__atomic_store_n(&row->retired.event, last ? CPA_JOURNAL_PENDING : before,
+			 __ATOMIC_RELAXED);
 	cpa_path_clear(self, &row->path);
 	/* Relaxed: the row's path is empty; see gather_row() of shadow/edge/part.c. */
 	__atomic_store_n(&row->left, 0, __ATOMIC_RELAXED);
@@ -165,7 +167,8 @@ int cpa_thread_begin(struct cpa_self *self, uint32_t component, uint32_t tid,
 	}
 	take_edges(self);
 	cpa_summary_begin(&self->noting, self->id, cpa_header()->note);
-	row->key = self->id;
+	/* Relaxed: gather_row() of shadow/edge/part.c only wants to know whether there was a thread. */
+	__atomic_store_n(&row->key, self->id, __ATOMIC_RELAXED);
 	cpa_process_enter(row, self->process);
 	row->tid = tid;
 	row->component = component;

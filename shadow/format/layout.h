@@ -592,6 +592,7 @@ struct cpa_thread {
 	struct cpa_process_sums given;
 	/* Atomic: journal event of the thread of whose path another thread has a copy: part.h; 0: none. */
 	uint64_t copied;
+	uint64_t gathered; /* internal, atomic: latest epoch with which its paths were collected: part.h */
 } __attribute__((aligned(CPA_CACHE_LINE)));
 
 #endif

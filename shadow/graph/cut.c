@@ -7,6 +7,7 @@
 #include "shadow/graph/checkpoint.h"
 #include "shadow/store/heap.h"
 #include "shadow/store/table.h"
+#include "shadow/store/unseen.h"
 
 /* attempts to read a row; an event that changes it has been in progress for a period already */
 #define TRIES 256
@@ -33,21 +34,10 @@ struct state {
 	uint64_t *slack[2], *share[2], *total; /* [slots] each */
 };
 
-/* Hidden from ThreadSanitizer: steady() detects concurrent writes. */
-#define UNSEEN __attribute__((no_sanitize("thread")))
-
-UNSEEN static uint64_t load(const void *word)
+CPA_UNSEEN static uint64_t load(const void *word)
 {
 	/* Relaxed: steady() detects a mix of old and new words. */
 	return __atomic_load_n((const uint64_t *)word, __ATOMIC_RELAXED);
-}
-
-UNSEEN static void copy(void *to, const void *from, size_t size)
-{
-	typedef uint64_t __attribute__((may_alias)) word;
-
-	for (size_t i = 0; i < size / sizeof(word); i++)
-		((word *)to)[i] = ((const volatile word *)from)[i];
 }
 
 static bool steady(const struct source *s)
@@ -60,7 +50,7 @@ static bool steady(const struct source *s)
 	       load(&s->checkpoint->label) == s->word;
 }
 
-UNSEEN static bool find_checkpoint(struct source *s, uint64_t boundary)
+CPA_UNSEEN static bool find_checkpoint(struct source *s, uint64_t boundary)
 {
 	for (s->index = 0; s->index < 2; s->index++) {
 		const struct cpa_checkpoint *c;
@@ -88,7 +78,7 @@ UNSEEN static bool find_checkpoint(struct source *s, uint64_t boundary)
 
 enum found { ABSENT, FOUND, CHANGING, OVER };
 
-UNSEEN static enum found find(struct source *s, const struct cpa_thread *row, uint64_t boundary)
+CPA_UNSEEN static enum found find(struct source *s, const struct cpa_thread *row, uint64_t boundary)
 {
 	*s = (struct source){ .row = row };
 	/*
@@ -121,15 +111,15 @@ static void spread(struct state *t, unsigned i)
 	uint32_t n;
 
 	if (v)
-		copy(&head, v, sizeof(head));
+		cpa_unseen_copy(&head, v, sizeof(head));
 	if (head.slots > cpa_header()->slots + CPA_VERSION_BLOCK)
 		head.slots = 0;
 	n = head.slots < t->slots ? head.slots : t->slots;
 	memset(t->slack[i], 0, t->slots * sizeof(uint64_t));
 	memset(t->share[i], 0, t->slots * sizeof(uint64_t));
 	if (n) {
-		copy(t->slack[i], v->value, n * sizeof(uint64_t));
-		copy(t->share[i], v->value + head.slots, n * sizeof(uint64_t));
+		cpa_unseen_copy(t->slack[i], v->value, n * sizeof(uint64_t));
+		cpa_unseen_copy(t->share[i], v->value + head.slots, n * sizeof(uint64_t));
 	}
 	for (int k = 0; k < (int)CPA_PATH_DELTAS && p->delta[k].slot; k++) {
 		if (p->delta[k].slot >= t->slots)
@@ -144,14 +134,14 @@ static bool take(struct state *t, const struct source *s)
 {
 	uint64_t slots[2] = { 0 };
 
-	copy(&t->sums, s->sums, sizeof(t->sums));
-	copy(t->bytes, &s->row->bytes_read, sizeof(t->bytes));
-	copy(&t->path[0], s->path, sizeof(t->path[0]));
-	copy(&t->path[1], s->retired, sizeof(t->path[1]));
+	cpa_unseen_copy(&t->sums, s->sums, sizeof(t->sums));
+	cpa_unseen_copy(t->bytes, &s->row->bytes_read, sizeof(t->bytes));
+	cpa_unseen_copy(&t->path[0], s->path, sizeof(t->path[0]));
+	cpa_unseen_copy(&t->path[1], s->retired, sizeof(t->path[1]));
 	if (s->checkpoint)
-		copy(slots, &s->checkpoint->slots, sizeof(slots[0]));
+		cpa_unseen_copy(slots, &s->checkpoint->slots, sizeof(slots[0]));
 	else
-		copy(slots, &s->row->totals_slots, sizeof(slots[0]));
+		cpa_unseen_copy(slots, &s->row->totals_slots, sizeof(slots[0]));
 	/*
 	 * The versions of the paths and the length of `total` are valid only if the state is
 	 * steady.
@@ -160,7 +150,7 @@ static bool take(struct state *t, const struct source *s)
 		return false;
 	t->totals = s->total ? (uint32_t)slots[0] : 0;
 	t->totals = t->totals < t->slots ? t->totals : t->slots;
-	copy(t->total, s->total, t->totals * sizeof(uint64_t));
+	cpa_unseen_copy(t->total, s->total, t->totals * sizeof(uint64_t));
 	spread(t, 0);
 	spread(t, 1);
 	return steady(s);

@@ -113,10 +113,6 @@ class Cell:
         k = self.knows
         if self.scenario == "off":
             return 0, 0
-        if self.scenario in ("start", "restart") and self.properties & CHILD and self.properties & TRIES:
-            # The waiter, which tries, may lose its processor as it opens the part: a region that another
-            # process begins just then is not seen.
-            return 0, k["released_most_ns"]
         return k["released_ns"], k["released_most_ns"]
 
     def cpu(self, text, thread, least, most):

@@ -496,6 +496,7 @@ static void online_parts(struct online *o)
 
 		cpa_path_clear(&o->observer, &row->path);
 		cpa_path_clear(&o->observer, &row->retired);
+		row->gathered = 0; /* epochs begin anew */
 	}
 	memset(h->border, 0, sizeof(h->border));
 	h->part = 0;

@@ -211,6 +211,32 @@ static void test_copied(void **state)
 	assert_int_equal(sleeps.row->copied, sleeps.row->path.event);
 }
 
+/* The thread that opens a part has lost its processor: the next one does its work, and does not wait for it. */
+static void test_helped(void **state)
+{
+	uint64_t start = cpa_header()->start_ticks, epoch;
+	struct cpa_self helps, sleeps;
+
+	(void)state;
+	cpa_epoch_begin(cpa_header(), true);
+	begin(&helps, start + 1);
+	begin(&sleeps, start + 1);
+	work_until(&sleeps, start + 40);
+	assert_true(cpa_epoch_change(cpa_header(), false, start + 50));
+	assert_true(cpa_epoch_change(cpa_header(), true, start + 60));
+	epoch = cpa_epoch(cpa_header());
+	cpa_header()->part = 2 * epoch;
+	assert_true(cpa_part_open(&helps, epoch));
+	cpa_part_begin(&helps, epoch);
+	assert_int_equal(helps.row->path.len, sleeps.row->path.len);
+	/* Who comes late finds the part open, or over. */
+	assert_true(cpa_part_open(&sleeps, epoch));
+	assert_true(cpa_epoch_change(cpa_header(), false, start + 70));
+	assert_true(cpa_epoch_change(cpa_header(), true, start + 80));
+	assert_true(cpa_part_open(&helps, epoch + 2));
+	assert_false(cpa_part_open(&sleeps, epoch));
+}
+
 /* A thread was killed with its process before its last event had a record: the journal says that it lacks it. */
 static void test_killed(void **state)
 {
@@ -399,6 +425,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_reuse, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_copied, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_killed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_helped, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_edges, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_many_running, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_space, setup_small, teardown),
