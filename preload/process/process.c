@@ -118,10 +118,11 @@ void cpa_process_told(uint32_t number, uint32_t pid)
 	cpa_process_call(number, pid);
 }
 
-static void run(struct cpa_process_row *p, uint64_t now)
+/* The process of row @p, which began at clock @begun, runs a program. */
+static void run(struct cpa_process_row *p, uint64_t begun)
 {
 	if (!p->start_ticks)
-		p->start_ticks = now;
+		p->start_ticks = begun;
 	/* Relaxed: a count. */
 	if (__atomic_load_n(&p->state, __ATOMIC_RELAXED) == CPA_PROCESS_CLAIMED)
 		__atomic_fetch_add(&cpa_header()->running, 1, __ATOMIC_RELAXED);
@@ -294,6 +295,19 @@ static uint64_t done_before(const struct cpa_process_row *p, uint64_t released)
 	return done < most ? done : most;
 }
 
+/*
+ * Clock at which the process began. @token: with the path of the thread that made it, behind whose event that was; 0:
+ * it is not certain which thread did. Then it is the latest clock at which the process can have begun, with the CPU
+ * time that it has had.
+ */
+static uint64_t begin_of(const struct cpa_process_row *p, uint32_t token)
+{
+	uint64_t made = token ? cpa_token(token)->path.released + 1 : 0;
+	uint64_t latest = born.ticks - done_before(p, made);
+
+	return made && made < latest ? made : latest;
+}
+
 /* Put the CPU time @done at the begin of the thread's path. */
 static void add_before(struct cpa_worker *w, uint64_t done)
 {
@@ -343,6 +357,7 @@ bool cpa_process_begin(void)
 	struct cpa_process_row *p = number ? cpa_process(number) : NULL;
 	struct cpa_header *h = cpa_header();
 	uint32_t execed = CPA_EXECED, token;
+	uint64_t begun;
 	bool goes_on = p && p->state == CPA_PROCESS_EXECED;
 
 	if (!p)
@@ -350,6 +365,9 @@ bool cpa_process_begin(void)
 	become(number);
 	cpa_search_leave();
 	set_command(p);
+	/* ACQUIRE pairs with cpa_offer_bind(). Another token may be that of a child which another thread makes. */
+	token = __atomic_load_n(&p->token, __ATOMIC_ACQUIRE);
+	begun = begin_of(p, token == CPA_TOKEN_NONE ? 0 : token);
 	token = goes_on ? p->token : cpa_offer_token(number);
 	if (goes_on)
 		p->images++;
@@ -357,7 +375,7 @@ bool cpa_process_begin(void)
 	if (number == 1 && __atomic_compare_exchange_n(&h->state, &execed, CPA_RUNNING, false,
 						       __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		h->end_ticks = 0;
-	run(p, cpa_clock_now());
+	run(p, begun);
 	begin_thread(p, token, false);
 	return goes_on && p->epoch;
 }
@@ -443,7 +461,7 @@ bool cpa_process_forked(void)
 	become(number);
 	p = cpa_process(cpa_process_number);
 	cpa_process_told(cpa_process_number, cpa_process_pid);
-	run(p, cpa_clock_now());
+	run(p, begin_of(p, p->token));
 	begin_thread(p, p->token, true);
 	cpa_tls.inside = false;
 	return true;

@@ -356,6 +356,33 @@ def replaced(results, folder):
     dump.unlink()
 
 
+COMMANDS = """
+import os, subprocess
+subprocess.run(["/bin/true"])
+os.system("/bin/true")
+os.popen("/bin/true; exec basename a").read()
+if not os.fork():
+    os.execv("/bin/true", ["true"])
+os.wait()
+"""
+
+
+def lives(results, folder):
+    """No process has more CPU time than life, however it was made: the loader's work is work of the child."""
+    dump = folder / "lives.dump"
+    Run(["/usr/bin/python3", "-c", COMMANDS], dump)
+    processes = report(dump)["processes"]
+    # CPU time of the first one from before the run is not of its life.
+    children = [p for p in processes if p["id"] != processes[0]["id"]]
+    wrong = [
+        (p["name"], p["start_s"], p["end_s"], p["cpu_s"])
+        for p in children
+        if p["cpu_s"] > (p["end_s"] - p["start_s"]) * (1 + PIECE)
+    ]
+    results.check(len(children) >= 6 and not wrong, f"lives: {len(children)} processes {wrong or ''}")
+    dump.unlink()
+
+
 def main():
     folder = pathlib.Path(tempfile.mkdtemp(prefix="process_trees.", dir=os.environ.get("CPA_TMP")))
     results = Results()
@@ -368,6 +395,7 @@ def main():
     arguments(results, folder)
     jumps(results, folder)
     killed(results, folder)
+    lives(results, folder)
     replaced(results, folder)
     scripts(results, folder)
     return results.end(folder)
