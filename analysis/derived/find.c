@@ -226,6 +226,8 @@ struct cpa_processes_of cpa_find_processes(const struct cpa_profile *profile, ui
 	for (size_t i = 0; i < profile->threads; i++) {
 		const struct cpa_thread_figures *each = &profile->thread[i];
 
+		if (each->mixed)
+			return (struct cpa_processes_of){ 0 };
 		if (each->slot != slot)
 			continue;
 		for (size_t k = 0; k < of.n; k++)

@@ -62,8 +62,8 @@ static void name_lanes(struct cpa_slices *slices)
 		if (slices->thread[i])
 			slices->lane_name[i] = cpa_format_text(
 				"%s %u",
-				*slices->thread[i]->name ? slices->thread[i]->name :
-							   slices->thread[i]->start_routine,
+				*slices->thread[i]->last_name ? slices->thread[i]->last_name :
+								slices->thread[i]->last_routine,
 				slices->thread[i]->tid);
 		else
 			slices->lane_name[i] = cpa_format_text("thread number %u", lane->id);

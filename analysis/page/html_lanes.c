@@ -267,7 +267,7 @@ static json_t *write_lane(struct writing *w, size_t lane)
 	}
 	bin_observed(w, lane);
 	put_text(object, "class", class_of(w, lane));
-	put_text(object, "name", thread ? thread->name : NULL);
+	put_text(object, "name", thread ? thread->last_name : NULL);
 	if (thread)
 		put_count(object, "tid", thread->tid);
 	put_count(object, "begin_ns", begin);

@@ -169,9 +169,9 @@ static const char *thread_name(const struct cpa_profile *profile, uint32_t id)
 {
 	for (size_t i = 0; i < profile->threads; i++)
 		if (profile->thread[i].id == id)
-			return profile->thread[i].name && *profile->thread[i].name ?
-				       profile->thread[i].name :
-				       profile->thread[i].start_routine;
+			return profile->thread[i].last_name && *profile->thread[i].last_name ?
+				       profile->thread[i].last_name :
+				       profile->thread[i].last_routine;
 	return NULL;
 }
 

@@ -279,6 +279,8 @@ void cpa_profile_free(struct cpa_profile *profile)
 	for (size_t i = 0; i < profile->threads; i++) {
 		free(profile->thread[i].name);
 		free(profile->thread[i].start_routine);
+		free(profile->thread[i].last_name);
+		free(profile->thread[i].last_routine);
 	}
 	for (size_t i = 0; i < profile->processes; i++) {
 		free(profile->process[i].name);

@@ -68,11 +68,60 @@ static void find_kinds(struct cpa_build *build)
 	}
 }
 
+/* Component of the start routine of component @component. */
+static uint32_t routine_of(const struct cpa_build *build, uint32_t component)
+{
+	const struct cpa_component *row = cpa_names_row(build->names, component);
+
+	return row && row->by == CPA_BY_ROLE ? (uint32_t)(row->address >> CPA_ROLE_BITS) :
+					       component;
+}
+
+/* Whether the thread that has the row is in no part of the run: all sums are those of earlier ones. */
+static bool is_sum_of_earlier(const struct cpa_thread *thread)
+{
+	return thread->earlier && !thread->path.released;
+}
+
+/* What all threads with sums in the row were: @was, and, if it is one of them, @is. 0: they differ. */
+static uint32_t of_all(const struct cpa_thread *thread, uint32_t was, uint32_t is)
+{
+	if (is_sum_of_earlier(thread))
+		is = was;
+	/* A `was` of 0: nobody noted it. */
+	return (thread->earlier && was && was != is) || is == UINT32_MAX ? 0 : is;
+}
+
+static bool is_mixed(const struct cpa_build *build, const struct cpa_thread *thread)
+{
+	uint32_t routine = routine_of(build, thread->component);
+
+	return thread->earlier && routine && !of_all(thread, thread->was_routine, routine);
+}
+
 static uint32_t class_slot(const struct cpa_build *build, const struct cpa_thread *thread)
 {
-	const struct cpa_component *class = cpa_names_row(build->names, thread->component);
+	const struct cpa_component *class =
+		cpa_names_row(build->names, of_all(thread, thread->was, thread->component));
 
 	return class && class->kind == CPA_THREAD ? class->slot : 0;
+}
+
+/* The name of the thread; of several that had the row, what they all had, or "". The caller frees it. */
+static char *name_of(const struct cpa_build *build, const struct cpa_thread *thread)
+{
+	uint32_t component = of_all(thread, thread->was, thread->component);
+	const struct cpa_component *row;
+	char *name;
+
+	if (!thread->earlier)
+		return cpa_printable(thread->name, sizeof(thread->name));
+	row = cpa_names_row(build->names, component);
+	name = row && row->by == CPA_BY_ROLE ?
+		       cpa_names_text(build->names,
+				      row->address & ((UINT64_C(1) << CPA_ROLE_BITS) - 1)) :
+		       NULL;
+	return name ? name : xstrdup("");
 }
 
 static double between(const struct cpa_build *build, uint64_t from, uint64_t to)
@@ -110,7 +159,7 @@ static void add_held(const struct cpa_build *build, const struct cpa_thread *thr
 /* The threads of a row that were in a part of the run, but for one. A clock of 0: the last of them was in none. */
 static uint32_t earlier(const struct cpa_thread *thread)
 {
-	return thread->earlier && !thread->path.released ? thread->earlier - 1 : thread->earlier;
+	return is_sum_of_earlier(thread) ? thread->earlier - 1 : thread->earlier;
 }
 
 /* Whether a thread began and ended while profiling was off, and none before it in its row was in a part. */
@@ -125,7 +174,10 @@ static struct cpa_thread_figures *add_figures(struct cpa_build *build, uint32_t 
 {
 	const struct cpa_thread *thread = &reading->row;
 	struct cpa_profile *profile = build->profile;
-	const char *start = cpa_names_routine(build->names, thread->component);
+	uint32_t component = is_sum_of_earlier(thread) ? thread->was : thread->component;
+	bool mixed = is_mixed(build, thread);
+	const char *start = cpa_names_routine(build->names, component);
+	const char *last = cpa_names_routine(build->names, thread->component);
 	struct cpa_thread_figures *figures = &profile->thread[profile->threads++];
 
 	*figures = (struct cpa_thread_figures){
@@ -136,8 +188,13 @@ static struct cpa_thread_figures *add_figures(struct cpa_build *build, uint32_t 
 		.tid = thread->tid,
 		.process = thread->process_key,
 		.earlier = earlier(thread),
-		.name = cpa_printable(thread->name, sizeof(thread->name)),
-		.start_routine = xstrdup(start ? start : "?"),
+		.mixed = mixed,
+		.name = name_of(build, thread),
+		.start_routine = xstrdup(mixed ? "(several)" :
+					 start ? start :
+						 "?"),
+		.last_name = cpa_printable(thread->name, sizeof(thread->name)),
+		.last_routine = xstrdup(last ? last : "?"),
 		.events = thread->events,
 		.cpu_s = cpa_build_seconds(build, cpu_ticks(thread)),
 		.wait_s = cpa_build_seconds(build, thread->wait),
@@ -188,6 +245,8 @@ static void begin(struct cpa_build *build, uint32_t rows)
 	for (size_t i = 0; i < profile->threads; i++) {
 		free(profile->thread[i].name);
 		free(profile->thread[i].start_routine);
+		free(profile->thread[i].last_name);
+		free(profile->thread[i].last_routine);
 	}
 	free(profile->thread);
 	free(build->thread);

@@ -86,8 +86,8 @@ void cpa_text_threads(const struct cpa_page *page, const struct cpa_profile *pro
 	cpa_page_foot(
 		page, profile->threads, top,
 		has_earlier ?
-			"+N: the row also has the times of N threads that ended before, of "
-			"whatever name and command; name, start and path are the last one's." :
+			"+N: the row also has the times of N threads that ended before; name and "
+			"start are what all of them had, the path is the last one's." :
 			NULL);
 	free(sorted);
 }

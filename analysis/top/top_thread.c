@@ -100,8 +100,9 @@ void cpa_top_put_thread(const struct cpa_top *top, struct cpa_top_screen *screen
 		cpa_top_component(top, thread->slot, CPA_THREAD);
 
 	cpa_top_put(screen, CPA_TOP_STRONG,
-		    cpa_format_text("thread %u%s%s, of %s", thread->tid, thread->name[0] ? " " : "",
-				    thread->name, thread->start_routine));
+		    cpa_format_text("thread %u%s%s, of %s", thread->tid,
+				    thread->last_name[0] ? " " : "", thread->last_name,
+				    thread->last_routine));
 	put_doing(top, screen, i);
 	put_times(screen, thread);
 	cpa_top_say(screen, "the longest chain of work to its last event is %s of %s",

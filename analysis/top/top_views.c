@@ -216,7 +216,7 @@ FIGURE(thread_cpu_margin, OF(thread, i)->cpu_margin_s)
 FIGURE(thread_wait_margin, OF(thread, i)->wait_margin_s)
 FIGURE(thread_path, OF(thread, i)->critical_path_s)
 TEXT(thread_name,
-     xstrdup(OF(thread, i)->name[0] ? OF(thread, i)->name : OF(thread, i)->start_routine))
+     xstrdup(OF(thread, i)->last_name[0] ? OF(thread, i)->last_name : OF(thread, i)->last_routine))
 
 static size_t count_threads(const struct cpa_profile *profile)
 {

@@ -108,12 +108,23 @@ static double contested_s(const struct cpa_profile *profile)
 	return sum;
 }
 
+/* Whether it is not known of which classes some threads were, as threads of several had one row. */
+static bool has_mixed(const struct cpa_profile *profile)
+{
+	for (size_t i = 0; i < profile->threads; i++)
+		if (profile->thread[i].mixed)
+			return true;
+	return false;
+}
+
 /* Find the class of several threads whose work is most uneven, and the largest of one thread. */
 static void find_classes(struct cpa_facts *facts)
 {
 	const struct cpa_profile *profile = facts->profile;
 	double locks_s = contested_s(profile);
 
+	if (has_mixed(profile))
+		return;
 	for (size_t i = 0; i < profile->components; i++) {
 		const struct cpa_component_figures *component = &profile->component[i];
 		struct cpa_verdict_class class;

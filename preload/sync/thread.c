@@ -41,10 +41,11 @@ struct beginning {
 	void *(*routine)(void *);
 	int (*c11_routine)(void *);
 	void *argument;
-	uint32_t row;	  /* thread row */
-	uint32_t token;	  /* token with the creator's path; 0: none */
-	uint64_t created; /* tick of the call, if profiling was off; else 0 */
-	uint64_t epoch;	  /* part that the creator was in */
+	uint32_t row;	    /* thread row */
+	uint32_t component; /* of its start routine; 0: profiling was off */
+	uint32_t token;	    /* token with the creator's path; 0: none */
+	uint64_t created;   /* tick of the call, if profiling was off; else 0 */
+	uint64_t epoch;	    /* part that the creator was in */
 	bool detached;
 	/* created by the code of a work queue: its time is the queue's until it calls back */
 	bool inner;
@@ -79,17 +80,21 @@ static uint64_t purpose(const struct beginning *b)
 			    (uint64_t)b->c11_routine;
 }
 
+static uint32_t component_of(uint64_t routine)
+{
+	struct cpa_component_name name = { .kind = CPA_THREAD, .address = routine };
+
+	name.module = cpa_module_place(&name.address);
+	return cpa_component_intern(&name);
+}
+
 /* The calling thread begins. Inside our code. */
 static void begin(const struct beginning *b)
 {
-	uint64_t routine = purpose(b);
-	struct cpa_component_name name = { .kind = CPA_THREAD, .address = routine };
 	struct cpa_wait wait = { 0 };
-	struct cpa_thread_start start = { .row = b->row };
+	struct cpa_thread_start start = { .row = b->row, .component = b->component };
 	struct cpa_worker *w;
 
-	name.module = cpa_module_place(&name.address);
-	start.component = cpa_component_intern(&name);
 	if (b->token) {
 		start.from = &cpa_token(b->token)->path;
 		start.created = start.from->released;
@@ -105,7 +110,7 @@ static void begin(const struct beginning *b)
 		cpa_thread_detached(b->row);
 	if (b->token)
 		cpa_token_free(&w->self, b->token);
-	w->self.row->node = cpa_track_node(w, CPA_EV_START, routine, 0);
+	w->self.row->node = cpa_track_node(w, CPA_EV_START, purpose(b), 0);
 	if (wait.from)
 		cpa_dependency(&w->self, &wait, wait.now - cpa_header()->start_ticks);
 	cpa_done(w);
@@ -179,12 +184,13 @@ static struct beginning *prepare(struct cpa_worker *w, const struct beginning *b
 	*copy = *b;
 	copy->inner = w->self.inner > 0;
 	copy->epoch = w->window.epoch;
-	copy->row = cpa_thread_claim(w->self.process);
+	cpa_event(w, CPA_EV_CREATE, b->caller, 0);
+	copy->component = component_of(purpose(b));
+	copy->row = cpa_thread_claim(w->self.process, copy->component);
 	if (!copy->row) {
 		cpa_pool_give(CPA_POOL_BEGINNINGS, copy);
 		return NULL;
 	}
-	cpa_event(w, CPA_EV_CREATE, b->caller, 0);
 	cpa_journal_release(&w->self, NULL, 0, 1);
 	copy->token = cpa_token_new(&w->self, &w->self.row->path);
 	return copy;
@@ -202,7 +208,7 @@ static struct beginning *prepare_off(const struct beginning *b)
 	if (copy) {
 		*copy = *b;
 		copy->created = cpa_clock_now();
-		copy->row = cpa_thread_claim(cpa_process_number);
+		copy->row = cpa_thread_claim(cpa_process_number, 0);
 	}
 	if (copy && !copy->row) {
 		cpa_pool_give(CPA_POOL_BEGINNINGS, copy);

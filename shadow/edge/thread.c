@@ -18,6 +18,8 @@
 #include "shadow/store/table.h"
 #include "shadow/path/token.h"
 
+#define LOOKS 8u /* free rows at which a new thread looks */
+
 static struct cpa_thread *row_at(uint32_t number)
 {
 	return cpa_row(CPA_TABLE_THREADS, number);
@@ -28,15 +30,51 @@ static uint32_t *below(uint32_t number)
 	return &row_at(number)->next_done;
 }
 
-uint32_t cpa_thread_claim(uint32_t process)
+/* Whether the last thread of row @number had the start routine of @component. */
+static bool is_like(uint32_t number, uint32_t component)
+{
+	/* Relaxed: the stack orders. */
+	return !component || cpa_role_routine(row_at(number)->component) == component;
+}
+
+/*
+ * Pop a free row whose last thread had the start routine of @component, of the LOOKS rows that were freed last. 0:
+ * none. Others meanwhile find fewer free rows.
+ */
+static uint32_t pop_like(uint32_t component)
+{
+	uint32_t other[LOOKS], n = 0, number = 0;
+
+	while (n < LOOKS && (number = cpa_stack_pop(&cpa_header()->done, below)) &&
+	       !is_like(number, component)) {
+		other[n++] = number;
+		number = 0;
+	}
+	while (n)
+		cpa_stack_push(&cpa_header()->done, other[--n], below);
+	return number;
+}
+
+/* A row that a thread has left, if there are @kept rows. Its next thread is of @component. 0: none. */
+static uint32_t use_again(uint32_t kept, uint32_t component)
+{
+	/* Relaxed: the number only decides when rows are used again. */
+	uint32_t used = __atomic_load_n(&cpa_table(CPA_TABLE_THREADS)->used, __ATOMIC_RELAXED);
+	uint32_t number = used < kept ? 0 : pop_like(component);
+
+	/* Some more rows, so that those of different threads are not one. */
+	if (!number && used >= kept + kept / 2)
+		number = cpa_stack_pop(&cpa_header()->done, below);
+	return number;
+}
+
+uint32_t cpa_thread_claim(uint32_t process, uint32_t component)
 {
 	/* Relaxed: the number only decides when rows are used again. */
 	uint64_t processes = __atomic_load_n(&cpa_header()->process_ids, __ATOMIC_RELAXED);
 	uint32_t kept = processes > CPA_TREE_KEPT / 2 ? CPA_TREE_KEPT : CPA_THREADS_KEPT;
-	uint32_t number = 0;
+	uint32_t number = use_again(kept, component);
 
-	if (__atomic_load_n(&cpa_table(CPA_TABLE_THREADS)->used, __ATOMIC_RELAXED) >= kept)
-		number = cpa_stack_pop(&cpa_header()->done, below);
 	if (number) { /* the creator may name the new thread before it begins */
 		memset(row_at(number)->name, 0, sizeof(row_at(number)->name));
 		row_at(number)->role = 0;
@@ -107,6 +145,12 @@ static void give_edges(struct cpa_self *self)
 	self->edges = NULL;
 }
 
+/* Of what all threads of a row were so far: @was, but for the last of them, which was of @component. */
+static uint32_t of_all(uint32_t earlier, uint32_t was, uint32_t component)
+{
+	return component && (!earlier || was == component) ? component : UINT32_MAX;
+}
+
 /*
  * Join the path that the last thread of the row left into those of the threads before it, of event @before. Return
  * the journal event that was its last; 0: none, or it was in no part of the run.
@@ -117,7 +161,12 @@ static uint64_t retire(struct cpa_self *self, uint64_t before)
 	bool was_in_part = row->path.released != 0;
 	uint64_t last = was_in_part ? cpa_journal_known(row->path.event) : 0;
 
-	row->earlier += was_in_part;
+	if (was_in_part) {
+		row->was = of_all(row->earlier, row->was, row->component);
+		row->was_routine =
+			of_all(row->earlier, row->was_routine, cpa_role_routine(row->component));
+		row->earlier++;
+	}
 	cpa_path_join(self, &row->retired, &row->path, false);
 	/* Relaxed: while the row changes; see copy_still() of shadow/edge/part.c. */
 	__atomic_store_n(&row->retired.event, last ? CPA_JOURNAL_PENDING : before,
@@ -147,7 +196,7 @@ int cpa_thread_begin(struct cpa_self *self, uint32_t component, uint32_t tid,
 	uint64_t last = 0, before = 0;
 
 	if (!self->number)
-		self->number = cpa_thread_claim(self->process);
+		self->number = cpa_thread_claim(self->process, component);
 	if (!self->number)
 		return -ENOMEM;
 	row = row_at(self->number);

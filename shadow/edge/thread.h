@@ -14,10 +14,10 @@
 #include "shadow/edge/acquire.h"
 
 /*
- * Claim a row for a new thread of process row @process; its state is RUNNING from now on. 0: no
- * space.
+ * Claim a row for a new thread of process row @process; its state is RUNNING from now on. @component: of its start
+ * routine, or 0: if rows are used again, a row of such threads is preferred. 0: no space.
  */
-CPA_HIDDEN uint32_t cpa_thread_claim(uint32_t process);
+CPA_HIDDEN uint32_t cpa_thread_claim(uint32_t process, uint32_t component);
 
 /*
  * Give @self a new id: not 0, not UINT32_MAX (cpa_merge()), not the id of a running thread. Ids

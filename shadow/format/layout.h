@@ -530,7 +530,7 @@ enum cpa_thread_state {
 /*
  * A thread; key: its id, never 0. Written by the thread itself; `state` is atomic. Once
  * CPA_THREADS_KEPT rows exist (CPA_TREE_KEPT in sessions of many processes), new threads use the
- * rows of DONE threads again: the sums continue, `earlier` counts the previous threads that were in a part of
+ * rows of DONE threads again, first those of threads with the same start routine: the sums continue, `earlier` counts the previous threads that were in a part of
  * the run, and `retired` is the join of their last paths.
  */
 struct cpa_thread {
@@ -592,6 +592,8 @@ struct cpa_thread {
 	struct cpa_process_sums given;
 	/* Atomic: journal event of the thread of whose path another thread has a copy: part.h; 0: none. */
 	uint64_t copied;
+	/* `component` of all threads that had the row before; 0: none had; UINT32_MAX: they differ. */
+	uint32_t was, was_routine; /* and the component of their start routines */
 	uint64_t gathered; /* internal, atomic: latest epoch with which its paths were collected: part.h */
 } __attribute__((aligned(CPA_CACHE_LINE)));
 

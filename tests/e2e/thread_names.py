@@ -26,6 +26,11 @@ def cpu(figures, name):
                if c["kind"] == "thread" and c["name"] == name) / total
 
 
+def lives(figures, routine):
+    """How many threads of one routine there were."""
+    return sum(1 + t["earlier_threads"] for t in figures["threads"] if t["start_routine"] == routine)
+
+
 found = profile()
 threads = {t["start_routine"]: t["name"] for t in found["threads"]}
 rows = [(t["start_routine"], t["name"]) for t in found["threads"]]
@@ -38,6 +43,7 @@ results = [
     (cpu(found, "(start not seen)") > 0, "its work is not main's"),
     (sum(r == ("named", "former user") for r in rows) > 0, "a row with a name"),
     (not any(r == ("reused", "former user") for r in rows), "not kept for another thread"),
+    (lives(found, "named") == lives(found, "reused") > 512, "a row that is used again is one of its kind"),
 ]
 for number, (good, what) in enumerate(results, 1):
     print("ok" if good else "not ok", number, "-", what)

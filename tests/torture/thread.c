@@ -58,7 +58,7 @@ static void pop_and_push(struct worker *w)
 		uint32_t number[2];
 
 		for (int k = 0; k < 2; k++) {
-			number[k] = cpa_thread_claim(0);
+			number[k] = cpa_thread_claim(0, 0);
 			EXPECT(number[k] && number[k] <= 2 * CPA_THREADS_KEPT);
 			EXPECT(!__atomic_exchange_n(&in_use[number[k]], 1, __ATOMIC_RELAXED));
 		}
@@ -72,7 +72,7 @@ static void pop_and_push(struct worker *w)
 static void run_stack(void)
 {
 	for (uint32_t i = 1; i <= CPA_THREADS_KEPT; i++)
-		EXPECT(cpa_thread_claim(0) == i);
+		EXPECT(cpa_thread_claim(0, 0) == i);
 	/* Few rows are free, so the same ones return soon. */
 	for (uint32_t i = 1; i <= 3 * WORKERS; i++)
 		cpa_thread_joined(i);

@@ -324,17 +324,17 @@ static void test_claimed_again(void **state)
 	(void)state;
 	/* As many rows of the child as there may be, until rows are used again. */
 	for (unsigned i = 0; i < CPA_THREADS_KEPT; i++) {
-		row = cpa_thread_claim(child);
+		row = cpa_thread_claim(child, 0);
 		assert_int_not_equal(row, 0);
 		cpa_process_enter(cpa_row(CPA_TABLE_THREADS, row), child);
 	}
 	cpa_thread_joined(row);
-	last = cpa_thread_claim(first);
+	last = cpa_thread_claim(first, 0);
 	assert_int_equal(last, row);
 	cpa_process(child)->state = CPA_PROCESS_ENDED;
 	cpa_process_waited(&self, child, 0);
 	for (unsigned i = 1; i < CPA_THREADS_KEPT; i++)
-		assert_int_not_equal(cpa_thread_claim(first), last);
+		assert_int_not_equal(cpa_thread_claim(first, 0), last);
 }
 
 int main(void)

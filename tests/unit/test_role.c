@@ -118,7 +118,7 @@ static void test_components(void **state)
 /* The creator may give a name before the thread begins. */
 static void test_named_before(void **state)
 {
-	uint32_t routine = routine_at(0x1000), row = cpa_thread_claim(0);
+	uint32_t routine = routine_at(0x1000), row = cpa_thread_claim(0, 0);
 	struct cpa_wait w = { .now = 100 };
 	struct cpa_self self = { .number = row };
 

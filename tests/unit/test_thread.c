@@ -166,6 +166,57 @@ static void test_reuse(void **state)
 	assert_int_equal(cpa_heap_live(), 0);
 }
 
+static uint32_t routine_at(uint64_t address)
+{
+	const struct cpa_component_name name = { .kind = CPA_THREAD, .address = address };
+
+	return cpa_component_intern(&name);
+}
+
+/* A thread of @component begins and ends in row @number. */
+static void live(uint32_t number, uint32_t component)
+{
+	struct cpa_self self = { .number = number };
+	struct cpa_wait w = { .now = 5 };
+
+	assert_int_equal(cpa_thread_begin(&self, component, 1, NULL, &w), 0);
+	cpa_thread_end(&self, 6);
+	cpa_thread_joined(number);
+}
+
+/* Of rows that are used again threads have those of their kind; where there is none, and no more space, any. */
+static void test_reuse_by_kind(void **state)
+{
+	uint32_t one, other, third, row, rows;
+
+	(void)state;
+	one = routine_at(0x1000);
+	other = routine_at(0x2000);
+	third = routine_at(0x3000);
+	for (uint32_t i = 1; i <= CPA_THREADS_KEPT; i++)
+		assert_int_equal(cpa_thread_claim(0, one), i);
+	live(7, one);
+	live(8, other);
+	row = cpa_thread_claim(0, one);
+	assert_int_equal(row, 7);
+	live(row, one);
+	assert_int_equal(row_at(7)->earlier, 1);
+	assert_int_equal(row_at(7)->was, one);
+	assert_int_equal(row_at(7)->was_routine, one);
+	/* More rows than are kept, up to a limit. */
+	for (rows = CPA_THREADS_KEPT; rows < CPA_THREADS_KEPT * 3 / 2; rows++)
+		assert_int_equal(cpa_thread_claim(0, third), rows + 1);
+	assert_int_equal(cpa_thread_claim(0, other), 8);
+	live(8, other);
+	row = cpa_thread_claim(0, third);
+	assert_int_equal(row, 8);
+	live(row, third);
+	live(row, third);
+	assert_int_equal(row_at(8)->earlier, 3);
+	assert_int_equal(row_at(8)->was, UINT32_MAX);
+	assert_int_equal(row_at(8)->was_routine, UINT32_MAX);
+}
+
 /* Begin the next thread in the row of @self, whose last one has ended or was killed. */
 static void begin_again(struct cpa_self *self, uint64_t now)
 {
@@ -296,7 +347,7 @@ static void test_edges(void **state)
 	/* A thread was killed with its process: the next user of its row adds up its edges. */
 	cpa_header()->process_ids = CPA_TREE_KEPT;
 	while (cpa_table(CPA_TABLE_THREADS)->used < CPA_TREE_KEPT)
-		cpa_thread_claim(0);
+		cpa_thread_claim(0, 0);
 	cpa_thread_joined(killed.number);
 	begin(&t, 4);
 	assert_int_equal(t.number, killed.number);
@@ -423,6 +474,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_begin_after_create, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ends, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_reuse, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reuse_by_kind, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_copied, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_killed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_helped, setup, teardown),
