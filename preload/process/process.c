@@ -423,6 +423,7 @@ void cpa_process_forking(void)
 		p->token = in ? cpa_token_new(&w->self, &w->self.row->path) : 0;
 		p->epoch = in ? w->window.epoch : 0;
 		p->name = cpa_process(cpa_process_number)->name;
+		cpa_process_tell(number);
 		memcpy(p->argument, argument, sizeof(argument));
 		cpa_tls.child = number;
 	}

@@ -12,7 +12,9 @@
 #include "preload/process/spawn.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -90,11 +92,13 @@ static bool withdraw(uint32_t place, uint32_t token)
 /* The child that is to have the token is @pid. */
 static void bind(const struct offer *o, uint32_t pid)
 {
-	uint32_t number = cpa_process_find(pid, cpa_process_number), surplus;
+	uint32_t number = cpa_process_find(pid, cpa_process_number, UINT64_MAX), surplus;
 	struct cpa_process_row *p;
 
-	if (number && cpa_process(number)->seen_ns >= o->now_ns)
+	if (number && cpa_process(number)->seen_ns >= o->now_ns) {
+		cpa_process_tell(number);
 		return; /* it has a row already, and may be its second program by now */
+	}
 	number = cpa_process_claim(cpa_process_number);
 	if (!number) {
 		withdraw(o->place, o->token);
@@ -108,6 +112,10 @@ static void bind(const struct offer *o, uint32_t pid)
 	surplus = cpa_offer_bind(number, o->now_ns, o->place, o->token);
 	if (surplus)
 		cpa_token_free(&o->w->self, surplus);
+	number = cpa_process_find(pid, cpa_process_number,
+				  UINT64_MAX); /* this row, or one that the child made */
+	if (number)
+		cpa_process_tell(number);
 }
 
 static int spawned(struct offer *o, int ret, const pid_t *pid)
@@ -181,23 +189,39 @@ static void waited(struct cpa_op *op, uint32_t token, uint32_t place, uint64_t s
 	cpa_child_waited(op, status == -1 ? NULL : &child, status);
 }
 
+struct system_call {
+	struct cpa_op op;
+	struct offer offer;
+};
+
+/* The C library has killed the child of a call that was cancelled, and waited for it. */
+static void cancelled(void *argument)
+{
+	struct system_call *c = argument;
+	struct cpa_child child = { .since = c->offer.now, .cancelled = true };
+
+	child.token = withdraw(c->offer.place, c->offer.token) ? 0 : c->offer.token;
+	cpa_child_waited(&c->op, &child, SIGKILL);
+}
+
 CPA_EXPORT int system(const char *command)
 {
-	struct cpa_op op = CPA_OP(NULL, CPA_CALLER());
-	struct offer o;
+	struct system_call c = { .op = CPA_OP(NULL, CPA_CALLER()) };
 	int ret;
 
 	if (!command)
 		return REAL(system)(command);
 	cpa_holders_astray();
-	o = offer(CPA_CALLER());
-	if (o.w) {
-		op.w = o.w;
-		op.arrived = o.now;
-		cpa_op_block(&op);
+	c.offer = offer(CPA_CALLER());
+	if (c.offer.w) {
+		c.op.w = c.offer.w;
+		c.op.arrived = c.offer.now;
+		cpa_op_block(&c.op);
 	}
+	pthread_cleanup_push(cancelled, &c);
 	ret = REAL(system)(command);
-	waited(&op, o.token, o.place, o.now, ret);
+	pthread_cleanup_pop(0);
+	waited(&c.op, c.offer.token, c.offer.place, c.offer.now, ret);
 	return ret;
 }
 
@@ -293,6 +317,7 @@ uint32_t cpa_spawn_exec(void)
 	number = cpa_process_claim(cpa_process_number);
 	if (!number)
 		return 0;
+	cpa_process_tell(number);
 	cpa_process(number)->token = w->vforked;
 	cpa_process(number)->epoch = w->window.epoch;
 	cpa_process_told(number, (uint32_t)getpid());

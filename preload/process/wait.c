@@ -17,6 +17,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -198,30 +199,38 @@ static bool is_gone(uint32_t number)
 	return pid && cpa_kernel(SYS_kill, pid, 0) < 0 && errno == ESRCH;
 }
 
-/* Whether the child of row @number is gone, by @status: one that a signal ended has left no end. */
-static bool is_gone_by(uint32_t number, int status)
+/*
+ * Whether row @number may be that of a child of system() or popen() that a wait with @status has ended: it was there
+ * when that wait was over, and has nothing that others can wait for, by whatever system call: their pids are told.
+ */
+static bool is_gone_by(uint32_t number, const struct cpa_child *child, int status, uint64_t last)
 {
-	return is_gone(number) &&
-	       !(WIFSIGNALED(status) && cpa_process(number)->state == CPA_PROCESS_ENDED);
+	/* Of a child that a signal ended there is no end. */
+	bool killed = WIFSIGNALED(status) && !child->cancelled;
+
+	return is_gone(number) && cpa_process(number)->key <= last &&
+	       !cpa_process_is_told(number) &&
+	       !(killed && cpa_process(number)->state == CPA_PROCESS_ENDED);
 }
 
 /*
- * Row of a child that began after tick @since, and is gone by @status: one that has ended, or, if there is none,
+ * Row of a child that began after @child->since, and is gone by @status: one that has ended, or, if there is none,
  * one that left no end. 0: none.
  */
-static uint32_t gone_since(uint64_t since, int status)
+static uint32_t gone_since(const struct cpa_child *child, int status, uint64_t last)
 {
+	uint64_t since = child->since;
 	uint32_t number = 0, next = cpa_process_ended(cpa_process_number, since, UINT64_MAX);
 
 	/* The oldest of those that ended: the others began too late for threads that waited before this one. */
 	for (; next;
 	     next = cpa_process_ended(cpa_process_number, since, cpa_process(next)->end_ticks))
-		if (cpa_process(next)->start_ticks > since && is_gone_by(next, status))
+		if (cpa_process(next)->start_ticks > since && is_gone_by(next, child, status, last))
 			number = next;
 	if (number)
 		return number;
 	next = cpa_process_begun(cpa_process_number, since, 0);
-	while (next && !is_gone(next))
+	while (next && !is_gone_by(next, child, status, last))
 		next = cpa_process_begun(cpa_process_number, since, next);
 	return next;
 }
@@ -230,22 +239,23 @@ static uint32_t gone_since(uint64_t since, int status)
  * Row of @child, which ended with @status, and which nobody else frees while this thread reads. 0: none.
  *
  * If several threads make children by system() or popen() at once, one child may have taken the
- * token of another, and still run.
+ * token of another, and still run. Rows with keys beyond @last are of processes that were made since the wait,
+ * and may have the pid.
  */
-static uint32_t row_of(const struct cpa_child *child, int status)
+static uint32_t row_of(const struct cpa_child *child, int status, uint64_t last)
 {
 	uint32_t number;
 
 	if (!cpa_process_number || !*cpa_alive)
 		return 0;
 	if (child->pid)
-		return cpa_process_find(child->pid, cpa_process_number);
+		return cpa_process_find(child->pid, cpa_process_number, last);
 	number = child->token ? cpa_process_taker(child->token, cpa_process_number) : 0;
-	return is_gone_by(number, status) ? number : gone_since(child->since, status);
+	return is_gone_by(number, child, status, last) ? number : gone_since(child, status, last);
 }
 
 /* Return whether the child's rows could be read. */
-static bool end(struct cpa_worker *w, const struct cpa_child *child, int status,
+static bool end(struct cpa_worker *w, const struct cpa_child *child, int status, uint64_t last,
 		struct cpa_wait *wait)
 {
 	uint32_t number;
@@ -253,7 +263,7 @@ static bool end(struct cpa_worker *w, const struct cpa_child *child, int status,
 
 	if (!begin_reading(&before))
 		return false;
-	number = row_of(child, status);
+	number = row_of(child, status, last);
 	depend(w, number, wait);
 	if (number)
 		cpa_process_waited(&w->self, number, status);
@@ -262,7 +272,7 @@ static bool end(struct cpa_worker *w, const struct cpa_child *child, int status,
 }
 
 /* Profiling is off: the wait is in no part of the run, but the child's rows can be used again. */
-static void waited_off(const struct cpa_child *child, int status)
+static void waited_off(const struct cpa_child *child, int status, uint64_t last)
 {
 	int err = errno;
 	struct cpa_worker *w = cpa_enter_any();
@@ -272,7 +282,7 @@ static void waited_off(const struct cpa_child *child, int status)
 	if (!w)
 		return;
 	if (begin_reading(&before)) {
-		number = row_of(child, status);
+		number = row_of(child, status, last);
 		if (number && cpa_process(number)->state != CPA_PROCESS_ENDED)
 			gone(cpa_process(number), cpa_clock_now());
 		if (number)
@@ -285,11 +295,16 @@ static void waited_off(const struct cpa_child *child, int status)
 
 void cpa_child_waited(struct cpa_op *op, const struct cpa_child *child, int status)
 {
+	uint64_t last;
+
 	if (!op->blocked && !child)
 		return;
+	/* Relaxed: who gets a row from here on is not the child that has ended, even with its pid. */
+	last = child && *cpa_alive ? __atomic_load_n(&cpa_header()->process_ids, __ATOMIC_RELAXED) :
+				     0;
 	if (!cpa_op_back(op)) {
 		if (child)
-			waited_off(child, status);
+			waited_off(child, status, last);
 		return;
 	}
 	if (!op->blocked)
@@ -298,7 +313,7 @@ void cpa_child_waited(struct cpa_op *op, const struct cpa_child *child, int stat
 		cpa_acquire_path(&op->w->self, NULL, &op->wait);
 		cpa_op_explain(op, CPA_EXT_CHILD);
 	} else {
-		if (!end(op->w, child, status, &op->wait))
+		if (!end(op->w, child, status, last, &op->wait))
 			depend(op->w, 0, &op->wait);
 		if (op->blocked)
 			cpa_op_callers(op);
@@ -348,27 +363,54 @@ CPA_EXPORT pid_t wait4(pid_t pid, int *status, int options, struct rusage *usage
 	return WAIT(REAL(wait4)(pid, told, options, usage), options);
 }
 
+/* As ended(), of a wait that has told @told. */
+static void ended_as(struct cpa_op *op, bool success, const siginfo_t *told, int options)
+{
+	struct cpa_child child = { .pid = (uint32_t)told->si_pid };
+	bool is_end = success && told->si_pid && !(options & WNOWAIT) &&
+		      (told->si_code == CLD_EXITED || told->si_code == CLD_KILLED ||
+		       told->si_code == CLD_DUMPED);
+
+	cpa_child_waited(op, is_end ? &child : NULL,
+			 told->si_code == CLD_EXITED ? (told->si_status & 0xff) << 8 :
+						       told->si_status);
+}
+
 CPA_EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 {
 	struct cpa_op op = CPA_OP(NULL, CPA_CALLER());
 	siginfo_t own = { 0 }, *told = info ? info : &own;
 	pid_t before = told->si_pid;
-	struct cpa_child child = { 0 };
-	bool is_end;
 	int ret;
 
 	if (!(options & WNOHANG))
 		op = cpa_child_wait(CPA_CALLER());
 	told->si_pid = 0;
 	ret = REAL(waitid)(type, id, told, options);
-	is_end = !ret && told->si_pid && !(options & WNOWAIT) &&
-		 (told->si_code == CLD_EXITED || told->si_code == CLD_KILLED ||
-		  told->si_code == CLD_DUMPED);
-	child.pid = (uint32_t)told->si_pid;
-	cpa_child_waited(&op, is_end ? &child : NULL,
-			 told->si_code == CLD_EXITED ? (told->si_status & 0xff) << 8 :
-						       told->si_status);
+	ended_as(&op, !ret, told, options);
 	if (ret)
 		told->si_pid = before;
+	return ret;
+}
+
+/* The kernel writes what it tells of a child if the call succeeds: nothing of the program's is touched before. */
+long cpa_child_call(long number, const long a[], uint64_t caller)
+{
+	bool by_id = number == SYS_waitid;
+	int options = (int)a[by_id ? 3 : 2], own = 0;
+	struct cpa_op op = CPA_OP(NULL, caller);
+	siginfo_t info = { 0 }, *told = by_id && a[2] ? (siginfo_t *)a[2] : &info;
+	int *status = !by_id && a[1] ? (int *)a[1] : &own;
+	long ret;
+
+	if (!(options & WNOHANG))
+		op = cpa_child_wait(caller);
+	if (by_id) {
+		ret = REAL(syscall)(number, a[0], a[1], told, a[3], a[4]);
+		ended_as(&op, !ret, ret ? &info : told, options);
+	} else {
+		ret = REAL(syscall)(number, a[0], status, a[2], a[3]);
+		ended(&op, (pid_t)ret, ret > 0 ? *status : 0);
+	}
 	return ret;
 }

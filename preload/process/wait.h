@@ -5,16 +5,20 @@
 #ifndef CPA_PRELOAD_PROCESS_WAIT_H
 #define CPA_PRELOAD_PROCESS_WAIT_H
 
+#include <sys/syscall.h>
+
 #include "preload/core/op.h"
 
 /*
  * A child that has ended: by pid, or if that is 0 by the token that the parent offered it. Of a child without
- * both, as of system() while profiling is off, it is known that it began after tick @since.
+ * both, as of system() while profiling is off, it is known that it began after tick @since. Whose call was
+ * @cancelled may have ended by itself, and not by the signal.
  */
 struct cpa_child {
 	uint32_t pid;
 	uint32_t token;
 	uint64_t since;
+	bool cancelled;
 };
 
 /*
@@ -34,5 +38,16 @@ CPA_HIDDEN struct cpa_op cpa_child_wait(uint64_t caller);
  * failed, or reported no ended child. errno is kept.
  */
 CPA_HIDDEN void cpa_child_waited(struct cpa_op *op, const struct cpa_child *child, int status);
+
+/*
+ * System call @number, with arguments @a, that the program made by syscall(): a wait for a child, as
+ * cpa_child_is_call() says. As wait4() and waitid(), but no cancellation point.
+ */
+CPA_HIDDEN long cpa_child_call(long number, const long a[], uint64_t caller);
+
+static inline bool cpa_child_is_call(long number)
+{
+	return number == SYS_wait4 || number == SYS_waitid;
+}
 
 #endif

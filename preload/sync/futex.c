@@ -18,6 +18,7 @@
 #include "preload/core/op.h"
 #include "preload/libc/real.h"
 #include "preload/process/setuid.h"
+#include "preload/process/wait.h"
 #include "preload/stream/holders.h"
 
 struct futex_call {
@@ -137,6 +138,8 @@ CPA_EXPORT long syscall(long number, ...)
 			return cpa_setuid_call(number, call.argument);
 		if (unlikely(number == SYS_setrlimit || number == SYS_prlimit64))
 			return cpa_limit_call(number, call.argument);
+		if (unlikely(cpa_child_is_call(number)))
+			return cpa_child_call(number, call.argument, call.caller);
 		if (unlikely(number == SYS_exit_group))
 			cpa_life_end();
 		if (unlikely(is_fork(number)))

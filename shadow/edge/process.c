@@ -74,6 +74,7 @@ uint32_t cpa_process_claim(uint32_t parent)
 	__atomic_store_n(&p->token, 0, __ATOMIC_RELAXED);
 	p->epoch = p->exec_cpu = 0;
 	p->spawning = 0;
+	__atomic_store_n(&p->told, 0, __ATOMIC_RELAXED);
 	/* Relaxed: the number must only be unique. */
 	__atomic_store_n(&p->key,
 			 __atomic_add_fetch(&cpa_header()->process_ids, 1, __ATOMIC_RELAXED),
@@ -111,7 +112,7 @@ static uint32_t later(uint32_t best, uint32_t number)
 		       number;
 }
 
-uint32_t cpa_process_find(uint32_t pid, uint32_t parent)
+uint32_t cpa_process_find(uint32_t pid, uint32_t parent, uint64_t last)
 {
 	uint32_t n = rows(), best = 0;
 
@@ -121,6 +122,7 @@ uint32_t cpa_process_find(uint32_t pid, uint32_t parent)
 		uint32_t state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
 
 		if (state != CPA_PROCESS_FREE && state != CPA_PROCESS_SUM && !was_waited(p) &&
+		    __atomic_load_n(&p->key, __ATOMIC_RELAXED) <= last &&
 		    __atomic_load_n(&p->pid, __ATOMIC_RELAXED) == pid && is_child(p, parent))
 			best = later(best, i);
 	}
@@ -188,6 +190,17 @@ void cpa_process_adopt(uint32_t parent, uint64_t since_ns)
 		    p->space == of->space && p->seen_ns >= since_ns)
 			set_parent(p, parent);
 	}
+}
+
+void cpa_process_tell(uint32_t number)
+{
+	/* Relaxed: who waits for a child whose pid was not told looks at it after that child's end. */
+	__atomic_store_n(&cpa_process(number)->told, 1, __ATOMIC_RELAXED);
+}
+
+bool cpa_process_is_told(uint32_t number)
+{
+	return __atomic_load_n(&cpa_process(number)->told, __ATOMIC_RELAXED);
 }
 
 uint32_t cpa_process_taker(uint32_t token, uint32_t parent)

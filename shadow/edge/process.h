@@ -28,10 +28,14 @@ CPA_HIDDEN void cpa_process_free(uint32_t number);
 
 /*
  * Return the row of the child of row @parent that has @pid from the parent's view and was not
- * waited for. If several match, all but one have ended without a wait that cpa saw: the latest. 0:
- * none.
+ * waited for. If several match, all but one have ended without a wait that cpa saw: the latest of those
+ * with keys up to @last. 0: none.
  */
-CPA_HIDDEN uint32_t cpa_process_find(uint32_t pid, uint32_t parent);
+CPA_HIDDEN uint32_t cpa_process_find(uint32_t pid, uint32_t parent, uint64_t last);
+
+/* The call that made process row @number tells its parent the pid. Whether it did. */
+CPA_HIDDEN void cpa_process_tell(uint32_t number);
+CPA_HIDDEN bool cpa_process_is_told(uint32_t number);
 
 /*
  * Return the row of the process that sees itself as @pid in pid namespace @space (0: not known) and

@@ -82,6 +82,9 @@ struct cpa_process_row {
 	/* pid of its parent as the process sees it, while the parent's row is not known */
 	uint32_t parent_pid;
 	uint64_t seen_ns; /* CLOCK_BOOTTIME when its pid became known, ns; 0: not known yet */
+	/* atomic: 1: the call that made it told its parent the pid, as system() and popen() do not */
+	uint32_t told;
+	uint32_t pad;
 };
 
 #endif

@@ -145,7 +145,7 @@ def children(tap):
 def reaped(tap):
     """A wait by system() while profiling is off is for the child of that call, however that ends, and no other."""
     before = ("import ctypes, os, signal, sys, threading\n"
-              "wait4 = 61 # the system call, which cpa does not see\n"
+              "wait4 = 61 # the system call, which cpa does not see as it is made here\n"
               "def is_there(pid):\n"
               "    try: os.kill(pid, 0)\n"
               "    except ProcessLookupError: return False\n"
@@ -161,7 +161,7 @@ def reaped(tap):
               "if not pid: sys.exit(os.write(begins, b'x') - len(os.read(reader, 1)))\n"
               "os.read(begun, 1)\n"
               "os.set_inheritable(writer, True)\n"
-              "call = ctypes.CDLL(None).syscall\n"
+              "call = ctypes.CDLL('libc.so.6').syscall\n"
               "threading.Thread(target=call, args=(wait4, pid, None, 0, None)).start()\n"
               "os.system(f'echo >/dev/fd/{writer}; while kill -0 {pid} 2>/dev/null; do :; done; exit 5')\n"
               "def beside():\n"

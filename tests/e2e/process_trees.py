@@ -356,6 +356,25 @@ def replaced(results, folder):
     dump.unlink()
 
 
+def reaped(results, folder):
+    """Each child has its own status, however the program learnt of it: no child has that of another."""
+    program = BUILD / "tests/programs/reaped"
+    for way, wanted in (
+        ("cancelled", [9]),
+        ("syscall", [5 << 8, 6 << 8]),
+        ("unseen", [None]),
+    ):
+        dump = folder / f"reaped_{way}.dump"
+        _, profile = compare(results, [program, way], dump, f"reaped, {way}")
+        if not profile:
+            continue
+        got = [p.get("status") for p in profile["processes"][1:]]
+        results.check(got == wanted, f"reaped, {way}: {got}")
+        running = [p["state"] for p in profile["processes"][1:] if p["state"] == "running"]
+        results.check(not running, f"reaped, {way}: none is said to run {running or ''}")
+        dump.unlink()
+
+
 COMMANDS = """
 import os, subprocess
 subprocess.run(["/bin/true"])
@@ -396,6 +415,7 @@ def main():
     jumps(results, folder)
     killed(results, folder)
     lives(results, folder)
+    reaped(results, folder)
     replaced(results, folder)
     scripts(results, folder)
     return results.end(folder)

@@ -80,7 +80,7 @@ static void spawn(struct worker *w, struct child *c)
 	EXPECT(!cpa_offer_bind(number, since_ns, place, token));
 	cpa_offer_spawning(parent_row, -1);
 	await(c, BEGUN);
-	number = cpa_process_find(c->pid, parent_row);
+	number = cpa_process_find(c->pid, parent_row, UINT64_MAX);
 	EXPECT(number && number == c->row);
 	if (number)
 		cpa_process_waited(&w->self, number, 0);

@@ -45,12 +45,12 @@ static void test_find(void **state)
 	uint32_t first = make(0, 100), child = make(first, 101), other = make(child, 101);
 
 	(void)state;
-	assert_int_equal(cpa_process_find(101, first), child);
-	assert_int_equal(cpa_process_find(101, child), other);
-	assert_int_equal(cpa_process_find(102, first), 0);
+	assert_int_equal(cpa_process_find(101, first, UINT64_MAX), child);
+	assert_int_equal(cpa_process_find(101, child, UINT64_MAX), other);
+	assert_int_equal(cpa_process_find(102, first, UINT64_MAX), 0);
 	cpa_process(child)->state = CPA_PROCESS_ENDED;
 	cpa_process_waited(&self, child, 256);
-	assert_int_equal(cpa_process_find(101, first), 0);
+	assert_int_equal(cpa_process_find(101, first, UINT64_MAX), 0);
 	assert_int_equal(cpa_process(child)->status, 256);
 }
 
@@ -67,22 +67,24 @@ static void test_pids(void **state)
 	older = make(first, 102);
 	cpa_process(older)->pid = 101;
 	cpa_process(newer)->key = cpa_process(older)->key + 1;
+	/* A process that was made since is another one. */
+	assert_int_equal(cpa_process_find(101, first, cpa_process(older)->key), older);
 	assert_int_equal(cpa_process(newer)->space, HERE);
-	assert_int_equal(cpa_process_find(101, first), newer);
+	assert_int_equal(cpa_process_find(101, first, UINT64_MAX), newer);
 	assert_int_equal(cpa_process_self(101, HERE), newer);
 	assert_int_equal(cpa_process_self(101, 0), newer);
 	assert_int_equal(cpa_process_self(101, THERE), 0);
 	cpa_process_call(newer, 1);
 	cpa_process(newer)->space = THERE;
-	assert_int_equal(cpa_process_find(101, first), newer);
+	assert_int_equal(cpa_process_find(101, first, UINT64_MAX), newer);
 	assert_int_equal(cpa_process_self(101, HERE), older);
 	assert_int_equal(cpa_process_self(1, THERE), newer);
 	assert_int_equal(cpa_process_self(1, HERE), 0);
 	cpa_process(newer)->state = CPA_PROCESS_ENDED;
 	assert_int_equal(cpa_process_self(1, THERE), 0);
-	assert_int_equal(cpa_process_find(101, first), newer);
+	assert_int_equal(cpa_process_find(101, first, UINT64_MAX), newer);
 	cpa_process_waited(&self, newer, 0);
-	assert_int_equal(cpa_process_find(101, first), older);
+	assert_int_equal(cpa_process_find(101, first, UINT64_MAX), older);
 }
 
 /* A child that had a row before its parent is adopted, if it is that process's child. */
@@ -277,7 +279,7 @@ static void test_many(void **state)
 		p->sums.process = i;
 		p->cpu_ns = 3;
 		p->state = CPA_PROCESS_ENDED;
-		cpa_process_waited(&self, cpa_process_find(2 + i, first), 0);
+		cpa_process_waited(&self, cpa_process_find(2 + i, first, UINT64_MAX), 0);
 	}
 	assert_true(cpa_table(CPA_TABLE_PROCESSES)->used <= CPA_PROCESSES_KEPT + 4);
 	for (uint32_t i = 2; i <= cpa_table(CPA_TABLE_PROCESSES)->used; i++) {

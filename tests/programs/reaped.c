@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/programs/reaped.c - children whose end is told in unusual ways
+ *
+ *	cancelled	system() is cancelled while its child waits
+ *	syscall		children that exit with 5 and 6 are waited for by syscall()
+ *	unseen		during a system() whose child is in no session and exits with 3, a child of fork() exits with 7,
+ *			and is waited for by a function that nobody sees
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int there[2], go_on[2]; /* the child's ends have the numbers 3 and 4 */
+
+static void *run(void *command)
+{
+	static int status;
+
+	status = system(command);
+	return &status;
+}
+
+static pid_t child(int status)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(status);
+	return pid;
+}
+
+static int cancelled(void)
+{
+	pthread_t thread;
+	void *result;
+	char byte;
+
+	if (pthread_create(&thread, NULL, run, "echo >&3; read x <&4"))
+		return 1;
+	if (read(there[0], &byte, 1) != 1)
+		return 1;
+	pthread_cancel(thread);
+	pthread_join(thread, &result);
+	return result != PTHREAD_CANCELED;
+}
+
+static int by_syscall(void)
+{
+	siginfo_t info = { 0 };
+	pid_t first = child(5), second = child(6);
+	int status = 0;
+
+	if (syscall(SYS_wait4, first, &status, 0, NULL) != first || WEXITSTATUS(status) != 5)
+		return 1;
+	return syscall(SYS_waitid, P_PID, second, &info, WEXITED, NULL) || info.si_status != 6;
+}
+
+static int unseen(void)
+{
+	void *libc = dlopen("libc.so.6", RTLD_LAZY);
+	pid_t (*wait_unseen)(pid_t, int *, int);
+	pthread_t thread;
+	int status;
+	void *result;
+	char byte;
+	pid_t pid;
+
+	*(void **)&wait_unseen = libc ? dlsym(libc, "waitpid") : NULL;
+	unsetenv("LD_PRELOAD");
+	if (!wait_unseen || pthread_create(&thread, NULL, run, "echo >&3; read x <&4; exit 3"))
+		return 1;
+	if (read(there[0], &byte, 1) != 1)
+		return 1;
+	pid = child(7);
+	if (wait_unseen(pid, &status, 0) != pid || WEXITSTATUS(status) != 7)
+		return 1;
+	if (write(go_on[1], "\n", 1) != 1)
+		return 1;
+	pthread_join(thread, &result);
+	return WEXITSTATUS(*(int *)result) != 3;
+}
+
+int main(int argc, char **argv)
+{
+	if (pipe(there) || pipe(go_on) || dup2(there[1], 30) < 0 || dup2(go_on[0], 31) < 0 ||
+	    argc < 2)
+		return 1;
+	there[0] = dup2(there[0], 20);
+	go_on[1] = dup2(go_on[1], 21);
+	if (dup2(30, 3) < 0 || dup2(31, 4) < 0)
+		return 1;
+	if (!strcmp(argv[1], "cancelled"))
+		return cancelled();
+	return !strcmp(argv[1], "syscall") ? by_syscall() : unseen();
+}
