@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "preload/core/event.h"
@@ -39,6 +40,24 @@ static void look(struct cpa_splice *use, int in, int out, unsigned flags)
 		ask(use, in, out);
 }
 
+/* Times that the thread has slept. UINT64_MAX: not known. */
+static uint64_t slept(void)
+{
+	struct rusage usage;
+	int err = errno;
+	bool known = cpa_kernel(SYS_getrusage, RUSAGE_THREAD, &usage) >= 0;
+
+	errno = err;
+	return known ? (uint64_t)usage.ru_nvcsw : UINT64_MAX;
+}
+
+/* It has neither bytes nor, as far as is known, room in a socket. */
+static bool may_wait_in_turn(const struct cpa_splice *use, unsigned flags)
+{
+	return !use->filled && !use->roomy && use->out->kind != CPA_STREAM_PIPE &&
+	       !(flags & SPLICE_F_NONBLOCK);
+}
+
 void cpa_splice_begins(struct cpa_splice *use, int in, int out, size_t n, unsigned flags,
 		       bool takes, uint64_t caller)
 {
@@ -55,6 +74,7 @@ void cpa_splice_begins(struct cpa_splice *use, int in, int out, size_t n, unsign
 	cpa_stream_write_begin(&w->self, use->out, n, &use->record);
 	cpa_stream_pass(&use->record, use->row);
 	use->roomy |= use->record.fits;
+	use->slept = may_wait_in_turn(use, flags) ? slept() : UINT64_MAX;
 	/* A call that waits for room makes none before. */
 	if (takes && use->roomy && cpa_stream_is_written(use->in)) {
 		cpa_stream_room(&w->self, use->in, CPA_ROOM_READ);
@@ -94,6 +114,39 @@ static void join_both(struct cpa_worker *w, struct cpa_stream_found *bytes,
 		join_room(w, room, false, caller);
 }
 
+/* Whether the call slept once for bytes, and once more. */
+static bool waited_in_turn(const struct cpa_splice *use)
+{
+	uint64_t now = use->slept == UINT64_MAX ? UINT64_MAX : slept();
+
+	return now != UINT64_MAX && now - use->slept >= 2;
+}
+
+/*
+ * It waited for the @bytes, and then for room in the stream @out: it depends on both, and waited for the latest read
+ * before it went on. Return false, joining nothing, if there was no read since the bytes were written.
+ */
+static bool join_in_turn(struct cpa_worker *w, struct cpa_stream_found *bytes,
+			 struct cpa_stream *out, uint64_t caller)
+{
+	struct cpa_stream_found room;
+	struct cpa_wait wait = { 0 };
+	uint64_t arrived;
+
+	if (!cpa_stream_room_first(&w->self, out, bytes->released, &room))
+		return false;
+	cpa_stream_drop(&w->self, &room);
+	if (cpa_event_waited(w, CPA_EV_WRITE, caller, 0, &wait) &&
+	    cpa_stream_room_made(&w->self, out, bytes->released, wait.now - wait.runqueue, &room)) {
+		arrived = wait.arrived;
+		cpa_stream_room_join(&w->self, &room, &wait);
+		if (wait.from)
+			cpa_dependency(&w->self, &wait, wait.now - arrived);
+	}
+	cpa_stream_take(w, bytes, false, false, 0, CPA_EV_READ, caller);
+	return true;
+}
+
 /*
  * The call is back, and depends on the writes @found (NULL: they are not known). Return whether there was
  * an event.
@@ -111,6 +164,9 @@ static bool join(struct cpa_worker *w, const struct cpa_splice *use, struct cpa_
 	if (found && blocked && use->full && !for_room &&
 	    cpa_stream_room_first(&w->self, use->out, use->begun, &room))
 		join_both(w, found, &room, caller);
+	else if (found && blocked && !for_room && waited_in_turn(use) &&
+		 join_in_turn(w, found, use->out, caller))
+		;
 	else if (found)
 		cpa_stream_take(w, found, false, blocked && !for_room, 0, CPA_EV_READ, caller);
 	return found || for_room;

@@ -11,6 +11,7 @@
  * Such a call is a write of the second stream, before the original call, and a read of the first behind it:
  * preload/stream/stream.h. If it was blocked, it waited for bytes or for room. For which is known where there
  * were bytes before, or the second is a pipe that was empty; if it is not, the kernel is asked before the call.
+ * To a socket it waits for bytes first, and for room after that: then it has slept at least twice.
  * errno is kept by all.
  */
 #ifndef CPA_PRELOAD_STREAM_SPLICE_H
@@ -27,6 +28,7 @@ struct cpa_splice {
 	bool filled;			 /* there were bytes: it does not wait for them */
 	bool roomy;			 /* there was room: it does not wait for that */
 	bool full;			 /* there was none */
+	uint64_t slept; /* times that the thread had slept, if it may wait for both in turn; else UINT64_MAX */
 	bool room; /* it has left its path for writers of `in` that wait for room */
 };
 

@@ -72,6 +72,7 @@ CASES = {
     "relay_for_bytes": [("pipe", 1), ("pipe", 2)],
     "relay_for_room": [("pipe", 1), ("pipe", 2)],
     "relay_has_room": [("pipe", 1), ("pipe", 2)],
+    "relay_in_turn": [("pipe", 1), ("unix socket", 2)],
     "terminal": [("terminal", 4), ("terminal", 4)],
     "terminal_cooked": [("terminal", 4), ("terminal", 4)],
     "terminal_poll": [("terminal", 4), ("terminal", 4)],

@@ -235,6 +235,35 @@ static int relay_for_room(void)
 	return run_for_both(2, 6, 6);
 }
 
+static char much[1 << 20];
+
+/*
+ * There are neither bytes nor room in a socket: who moves bytes waits for a writer, and then for a reader that begins
+ * to work when it waits again.
+ */
+static int relay_in_turn(void)
+{
+	volatile int *waits = shared_number(), *wrote = shared_number();
+	int one[2], two[2];
+
+	must(!pipe(one) && !socketpair(AF_UNIX, SOCK_STREAM, 0, two));
+	must(send(two[1], much, sizeof(much), MSG_DONTWAIT) > 0);
+	CHILD(close(one[0]); close(two[0]); close(two[1]); await_asleep(waits); burn(2);
+	      must(write(one[1], piece, sizeof(piece)) == sizeof(piece));
+	      __atomic_store_n(wrote, 1, __ATOMIC_RELEASE));
+	CHILD(close(one[0]); close(one[1]); close(two[1]);
+	      while (!__atomic_load_n(wrote, __ATOMIC_ACQUIRE)) sched_yield(); await_asleep(waits);
+	      burn(6); while (read(two[0], much, sizeof(much)) > 0));
+	close(one[1]);
+	close(two[0]);
+	*waits = getpid();
+	move_piece(one[0], two[1]);
+	burn(9);
+	close(two[1]);
+	reap();
+	return report(6 + 9, 2 + 6 + 9);
+}
+
 /*
  * There is room though the pipe is not empty, and a reader that makes more is not what the other waits for. The
  * writer works meanwhile: of a wait of microseconds it would not be known that it was one.

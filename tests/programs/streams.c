@@ -499,6 +499,7 @@ int main(int argc, char **argv)
 		{ "relay_for_bytes", relay_for_bytes },
 		{ "relay_for_room", relay_for_room },
 		{ "relay_has_room", relay_has_room },
+		{ "relay_in_turn", relay_in_turn },
 		{ "terminal", terminal },
 		{ "terminal_cooked", terminal_cooked },
 		{ "terminal_poll", terminal_poll },
