@@ -89,6 +89,21 @@ static bool withdraw(uint32_t place, uint32_t token)
 	return true;
 }
 
+/*
+ * The child of row @number is that of offer @o. It may run before we know its row, and have noted a later clock as its
+ * begin, as it did not know who had made it.
+ */
+static void know(uint32_t number, const struct offer *o)
+{
+	uint64_t *begin = &cpa_process(number)->start_ticks;
+	/* Relaxed, both: a clock. If the child notes its own at this moment, that is what it was without us. */
+	uint64_t noted = __atomic_load_n(begin, __ATOMIC_RELAXED);
+
+	if (!noted || noted > o->now + 1)
+		__atomic_store_n(begin, o->now + 1, __ATOMIC_RELAXED);
+	cpa_process_tell(number);
+}
+
 /* The child that is to have the token is @pid. */
 static void bind(const struct offer *o, uint32_t pid)
 {
@@ -96,7 +111,7 @@ static void bind(const struct offer *o, uint32_t pid)
 	struct cpa_process_row *p;
 
 	if (number && cpa_process(number)->seen_ns >= o->now_ns) {
-		cpa_process_tell(number);
+		know(number, o);
 		return; /* it has a row already, and may be its second program by now */
 	}
 	number = cpa_process_claim(cpa_process_number);
@@ -112,10 +127,10 @@ static void bind(const struct offer *o, uint32_t pid)
 	surplus = cpa_offer_bind(number, o->now_ns, o->place, o->token);
 	if (surplus)
 		cpa_token_free(&o->w->self, surplus);
-	number = cpa_process_find(pid, cpa_process_number,
-				  UINT64_MAX); /* this row, or one that the child made */
+	/* This row, or one that the child made. */
+	number = cpa_process_find(pid, cpa_process_number, UINT64_MAX);
 	if (number)
-		cpa_process_tell(number);
+		know(number, o);
 }
 
 static int spawned(struct offer *o, int ret, const pid_t *pid)

@@ -375,6 +375,18 @@ def reaped(results, folder):
         dump.unlink()
 
 
+def begins(results, folder):
+    """A child of vfork() is there before it becomes the program that it is."""
+    for name in ("is_there", "goes_on"):
+        os.mkfifo(folder / name)
+    dump = folder / "late.dump"
+    _, profile = compare(results, [BUILD / "tests/programs/reaped", "late", folder], dump, "late")
+    if profile:
+        child, made_s = profile["processes"][1], profile["marks"][0]["at_s"]
+        results.check(child["start_s"] <= made_s, f"late: begins at {child['start_s']}, is there at {made_s}")
+        dump.unlink()
+
+
 COMMANDS = """
 import os, subprocess
 subprocess.run(["/bin/true"])
@@ -415,6 +427,7 @@ def main():
     jumps(results, folder)
     killed(results, folder)
     lives(results, folder)
+    begins(results, folder)
     reaped(results, folder)
     replaced(results, folder)
     scripts(results, folder)

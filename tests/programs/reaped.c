@@ -4,10 +4,12 @@
  *
  *	cancelled	system() is cancelled while its child waits
  *	syscall		children that exit with 5 and 6 are waited for by syscall()
+ *	late		a child of vfork() waits before it becomes another program, when there is a mark
  *	unseen		during a system() whose child is in no session and exits with 3, a child of fork() exits with 7,
  *			and is waited for by a function that nobody sees
  */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +17,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "preload/cpa.h"
 
 static int there[2], go_on[2]; /* the child's ends have the numbers 3 and 4 */
 
@@ -61,6 +65,45 @@ static int by_syscall(void)
 	return syscall(SYS_waitid, P_PID, second, &info, WEXITED, NULL) || info.si_status != 6;
 }
 
+static const char *fifos; /* a folder */
+
+static int open_fifo(const char *name, int how)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", fifos, name);
+	return (int)syscall(SYS_openat, AT_FDCWD, path, how, 0);
+}
+
+static void *mark(void *nothing)
+{
+	if (open_fifo("is_there", O_RDONLY) < 0) /* waits for the child */
+		_exit(1);
+	CPA_MARK("made");
+	if (open_fifo("goes_on", O_WRONLY) < 0)
+		_exit(1);
+	return nothing;
+}
+
+static int late(void)
+{
+	pthread_t thread;
+	int status;
+	pid_t pid;
+
+	if (pthread_create(&thread, NULL, mark, NULL))
+		return 1;
+	pid = vfork();
+	if (!pid) {
+		if (open_fifo("is_there", O_WRONLY) < 0 || open_fifo("goes_on", O_RDONLY) < 0)
+			_exit(1);
+		execl("/bin/true", "true", NULL);
+		_exit(1);
+	}
+	pthread_join(thread, NULL);
+	return waitpid(pid, &status, 0) != pid || status;
+}
+
 static int unseen(void)
 {
 	void *libc = dlopen("libc.so.6", RTLD_LAZY);
@@ -97,5 +140,9 @@ int main(int argc, char **argv)
 		return 1;
 	if (!strcmp(argv[1], "cancelled"))
 		return cancelled();
+	if (!strcmp(argv[1], "late")) {
+		fifos = argv[2];
+		return late();
+	}
 	return !strcmp(argv[1], "syscall") ? by_syscall() : unseen();
 }
