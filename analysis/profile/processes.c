@@ -79,6 +79,11 @@ static double since_start(const struct cpa_build *build, uint64_t ticks)
 	return ticks > start ? cpa_build_seconds(build, ticks - start) : 0;
 }
 
+static bool has_status(const struct cpa_process_row *row)
+{
+	return row->waited && row->status != CPA_STATUS_UNKNOWN;
+}
+
 static enum cpa_ending ending_of(const struct cpa_process_row *row)
 {
 	switch (row->state) {
@@ -86,7 +91,8 @@ static enum cpa_ending ending_of(const struct cpa_process_row *row)
 	case CPA_PROCESS_SUM:
 		return CPA_ENDING_SEEN;
 	case CPA_PROCESS_GONE:
-		return row->waited && (row->status & 0x7f) ? CPA_ENDING_KILLED : CPA_ENDING_UNSEEN;
+		return has_status(row) && (row->status & 0x7f) ? CPA_ENDING_KILLED :
+								 CPA_ENDING_UNSEEN;
 	case CPA_PROCESS_EXECED:
 		return CPA_ENDING_EXECED;
 	default:
@@ -132,8 +138,8 @@ static void add_process(struct cpa_build *build, const struct cpa_process_row *r
 		.name = name ? name : xstrdup("?"),
 		.argument = shown ? cpa_printable(row->argument, CPA_ARGUMENT) : NULL,
 		.ending = ending_of(row),
-		.status = row->waited ? row->status : 0,
-		.waited = row->waited,
+		.status = has_status(row) ? row->status : 0,
+		.waited = has_status(row),
 		.start_s = since_start(build, begun(row)),
 		.end_s = row->end_ticks ? since_start(build, row->end_ticks) : 0,
 		.cpu_s = cpu_of(build, &row->sums),

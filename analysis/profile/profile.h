@@ -95,7 +95,7 @@ struct cpa_process_figures {
 	char *name;	     /* the command */
 	char *argument;	     /* the word behind the command, "clone" of "git clone"; or NULL */
 	enum cpa_ending ending;
-	bool waited; /* its parent waited for its end, so status is known */
+	bool waited; /* its parent waited for its end, and learnt its status */
 	int status;  /* wait status */
 	double start_s, end_s;
 	double cpu_s, process_s, wait_s, external_s, runqueue_s, probe_s;

@@ -194,7 +194,7 @@ static void depend(struct cpa_worker *w, uint32_t number, struct cpa_wait *wait)
 
 static bool is_gone(uint32_t number)
 {
-	uint32_t pid = number ? cpa_process(number)->pid : 0;
+	uint32_t pid = cpa_process(number)->pid;
 
 	return pid && cpa_kernel(SYS_kill, pid, 0) < 0 && errno == ESRCH;
 }
@@ -208,9 +208,8 @@ static bool is_gone_by(uint32_t number, const struct cpa_child *child, int statu
 	/* Of a child that a signal ended there is no end. */
 	bool killed = WIFSIGNALED(status) && !child->cancelled;
 
-	return is_gone(number) && cpa_process(number)->key <= last &&
-	       !cpa_process_is_told(number) &&
-	       !(killed && cpa_process(number)->state == CPA_PROCESS_ENDED);
+	return number && cpa_process(number)->key <= last && !cpa_process_is_told(number) &&
+	       !(killed && cpa_process(number)->state == CPA_PROCESS_ENDED) && is_gone(number);
 }
 
 /*
@@ -254,6 +253,16 @@ static uint32_t row_of(const struct cpa_child *child, int status, uint64_t last)
 	return is_gone_by(number, child, status, last) ? number : gone_since(child, status, last);
 }
 
+/* Note that @child, of row @number, has ended with @status. */
+static void note_status(struct cpa_worker *w, uint32_t number, const struct cpa_child *child,
+			int status)
+{
+	/* The signal may have come behind its end; of what the C library was told then nobody knows. */
+	if (child->cancelled && cpa_process(number)->state == CPA_PROCESS_ENDED)
+		status = CPA_STATUS_UNKNOWN;
+	cpa_process_waited(&w->self, number, status);
+}
+
 /* Return whether the child's rows could be read. */
 static bool end(struct cpa_worker *w, const struct cpa_child *child, int status, uint64_t last,
 		struct cpa_wait *wait)
@@ -266,7 +275,7 @@ static bool end(struct cpa_worker *w, const struct cpa_child *child, int status,
 	number = row_of(child, status, last);
 	depend(w, number, wait);
 	if (number)
-		cpa_process_waited(&w->self, number, status);
+		note_status(w, number, child, status);
 	end_reading(&before);
 	return true;
 }
@@ -286,7 +295,7 @@ static void waited_off(const struct cpa_child *child, int status, uint64_t last)
 		if (number && cpa_process(number)->state != CPA_PROCESS_ENDED)
 			gone(cpa_process(number), cpa_clock_now());
 		if (number)
-			cpa_process_waited(&w->self, number, status);
+			note_status(w, number, child, status);
 		end_reading(&before);
 	}
 	cpa_leave();

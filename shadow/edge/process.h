@@ -62,8 +62,8 @@ CPA_HIDDEN void cpa_process_enter(struct cpa_thread *row, uint32_t number);
 CPA_HIDDEN void cpa_process_give(struct cpa_thread *row);
 
 /*
- * The process was waited for, with @status: its threads' paths are no longer needed. Not called by
- * one of its own threads.
+ * The process was waited for, with @status (CPA_STATUS_UNKNOWN: not known): its threads' paths are no longer
+ * needed. Not called by one of its own threads.
  */
 CPA_HIDDEN void cpa_process_waited(struct cpa_self *self, uint32_t number, int status);
 

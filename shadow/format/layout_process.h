@@ -18,10 +18,11 @@
 /*
  * Set in the key of an object that processes share; the key is a hash of device, inode and offset.
  */
-#define CPA_SHARED_OBJECT (UINT64_C(1) << 62)
-#define CPA_OFFERS	  8u
-#define CPA_ARGUMENT	  32u	     /* bytes */
-#define CPA_TOKEN_NONE	  UINT32_MAX /* the process of the row gets no token */
+#define CPA_SHARED_OBJECT  (UINT64_C(1) << 62)
+#define CPA_OFFERS	   8u
+#define CPA_ARGUMENT	   32u	      /* bytes */
+#define CPA_TOKEN_NONE	   UINT32_MAX /* the process of the row gets no token */
+#define CPA_STATUS_UNKNOWN (-1)
 
 enum cpa_process_state {
 	CPA_PROCESS_FREE = 0,
@@ -58,7 +59,7 @@ struct cpa_process_row {
 	uint32_t exit_thread;	      /* row of the thread that ended it */
 	uint32_t waited;	      /* 1: its parent has waited for it */
 	uint32_t threads;	      /* atomic: profiled threads */
-	int32_t status;		      /* status from wait(), if `waited` */
+	int32_t status;		      /* status from wait(), if `waited`, or CPA_STATUS_UNKNOWN */
 	uint64_t count;		      /* number of processes in a CPA_PROCESS_SUM */
 	struct cpa_process_sums sums; /* atomic: sums of the threads that have ended */
 	/* first argument of the command, such as "clone", or the file that it makes; or empty */

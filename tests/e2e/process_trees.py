@@ -361,6 +361,7 @@ def reaped(results, folder):
     program = BUILD / "tests/programs/reaped"
     for way, wanted in (
         ("cancelled", [9]),
+        ("leaving", [None]),
         ("syscall", [5 << 8, 6 << 8]),
         ("unseen", [None]),
     ):

@@ -3,6 +3,7 @@
  * tests/programs/reaped.c - children whose end is told in unusual ways
  *
  *	cancelled	system() is cancelled while its child waits
+ *	leaving		system() is cancelled while its child ends: its profile has ended
  *	syscall		children that exit with 5 and 6 are waited for by syscall()
  *	late		a child of vfork() waits before it becomes another program, when there is a mark
  *	unseen		during a system() whose child is in no session and exits with 3, a child of fork() exits with 7,
@@ -39,13 +40,28 @@ static pid_t child(int status)
 	return pid;
 }
 
-static int cancelled(void)
+static void stay(void)
+{
+	char byte = 0;
+
+	if (write(3, &byte, 1) == 1)
+		pause();
+}
+
+/* A program whose profile ends before it waits. */
+static int leave(void)
+{
+	at_quick_exit(stay);
+	quick_exit(5);
+}
+
+static int cancelled(char *command)
 {
 	pthread_t thread;
 	void *result;
 	char byte;
 
-	if (pthread_create(&thread, NULL, run, "echo >&3; read x <&4"))
+	if (pthread_create(&thread, NULL, run, command))
 		return 1;
 	if (read(there[0], &byte, 1) != 1)
 		return 1;
@@ -131,6 +147,10 @@ static int unseen(void)
 
 int main(int argc, char **argv)
 {
+	char command[256];
+
+	if (argc == 2 && !strcmp(argv[1], "leave"))
+		return leave();
 	if (pipe(there) || pipe(go_on) || dup2(there[1], 30) < 0 || dup2(go_on[0], 31) < 0 ||
 	    argc < 2)
 		return 1;
@@ -139,7 +159,11 @@ int main(int argc, char **argv)
 	if (dup2(30, 3) < 0 || dup2(31, 4) < 0)
 		return 1;
 	if (!strcmp(argv[1], "cancelled"))
-		return cancelled();
+		return cancelled("echo >&3; read x <&4");
+	if (!strcmp(argv[1], "leaving")) {
+		snprintf(command, sizeof(command), "exec %s leave", argv[0]);
+		return cancelled(command);
+	}
 	if (!strcmp(argv[1], "late")) {
 		fifos = argv[2];
 		return late();
