@@ -298,18 +298,30 @@ CPA_EXPORT int pclose(FILE *stream)
 	return ret;
 }
 
+/* The last child of vfork() became no other program: what it would have begun after is not for the next one. */
+static void forget_vforked(void)
+{
+	struct cpa_worker *w = cpa_tls.worker && cpa_tls.worker->vforked ? cpa_enter_any() : NULL;
+
+	if (!w)
+		return;
+	cpa_token_free(&w->self, w->vforked);
+	w->vforked = 0;
+	cpa_leave();
+}
+
 /*
  * Called before vfork(). Return the original, to which the wrapper jumps: it returns twice, so it
  * must return to our caller.
  */
 static __attribute__((used)) void *vforking(void)
 {
-	struct cpa_worker *w = cpa_process_number ? cpa_enter() : NULL;
+	struct cpa_worker *w;
 
+	forget_vforked();
+	w = cpa_process_number ? cpa_enter() : NULL;
 	if (w) {
 		cpa_event(w, CPA_EV_FORK, 0, 0);
-		if (w->vforked)
-			cpa_token_free(&w->self, w->vforked);
 		w->vforked = release(w);
 		cpa_done(w);
 	}
