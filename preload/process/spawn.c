@@ -107,7 +107,7 @@ static void know(uint32_t number, const struct offer *o)
 /* The child that is to have the token is @pid. */
 static void bind(const struct offer *o, uint32_t pid)
 {
-	uint32_t number = cpa_process_find(pid, cpa_process_number, UINT64_MAX), surplus;
+	uint32_t number = cpa_process_find(pid, cpa_process_number, UINT64_MAX), surplus, own;
 	struct cpa_process_row *p;
 
 	if (number && cpa_process(number)->seen_ns >= o->now_ns) {
@@ -122,15 +122,16 @@ static void bind(const struct offer *o, uint32_t pid)
 	p = cpa_process(number);
 	p->epoch = o->w->window.epoch;
 	p->name = 0;
+	know(number, o); /* nobody else knows the row yet */
 	cpa_process_seen(number, pid);
 	cpa_process_adopt(number, o->now_ns); /* its own children may have taken it first */
 	surplus = cpa_offer_bind(number, o->now_ns, o->place, o->token);
 	if (surplus)
 		cpa_token_free(&o->w->self, surplus);
-	/* This row, or one that the child made. */
-	number = cpa_process_find(pid, cpa_process_number, UINT64_MAX);
-	if (number)
-		know(number, o);
+	/* The child may have a row that it made itself. */
+	own = cpa_process_find(pid, cpa_process_number, UINT64_MAX);
+	if (own && own != number)
+		know(own, o);
 }
 
 static int spawned(struct offer *o, int ret, const pid_t *pid)
@@ -346,6 +347,7 @@ uint32_t cpa_spawn_exec(void)
 		return 0;
 	cpa_process_tell(number);
 	cpa_process(number)->token = w->vforked;
+	cpa_process(number)->start_ticks = cpa_token(w->vforked)->path.released + 1;
 	cpa_process(number)->epoch = w->window.epoch;
 	cpa_process_told(number, (uint32_t)getpid());
 	w->vforked = 0;

@@ -391,6 +391,7 @@ def begins(results, folder):
 COMMANDS = """
 import os, subprocess
 subprocess.run(["/bin/true"])
+subprocess.run(["/bin/true"], env={}) # in no session
 os.system("/bin/true")
 os.popen("/bin/true; exec basename a").read()
 if not os.fork():
@@ -411,7 +412,9 @@ def lives(results, folder):
         for p in children
         if p["cpu_s"] > (p["end_s"] - p["start_s"]) * (1 + PIECE)
     ]
-    results.check(len(children) >= 6 and not wrong, f"lives: {len(children)} processes {wrong or ''}")
+    results.check(len(children) >= 7 and not wrong, f"lives: {len(children)} processes {wrong or ''}")
+    begins_s = [p["start_s"] for p in children]
+    results.check(all(begins_s), f"lives: each begins when it is made: {begins_s}")
     dump.unlink()
 
 
