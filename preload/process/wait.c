@@ -214,13 +214,15 @@ static bool is_gone_by(uint32_t number, const struct cpa_child *child, int statu
 
 /*
  * Row of a child that began after @child->since, and is gone by @status: one that has ended, or, if there is none,
- * one that left no end. 0: none.
+ * one that left no end. 0: none. The child of a call that was cancelled was killed: who has ended is another one's.
  */
 static uint32_t gone_since(const struct cpa_child *child, int status, uint64_t last)
 {
 	uint64_t since = child->since;
-	uint32_t number = 0, next = cpa_process_ended(cpa_process_number, since, UINT64_MAX);
+	uint32_t number = 0, next = 0;
 
+	if (!child->cancelled)
+		next = cpa_process_ended(cpa_process_number, since, UINT64_MAX);
 	/* The oldest of those that ended: the others began too late for threads that waited before this one. */
 	for (; next;
 	     next = cpa_process_ended(cpa_process_number, since, cpa_process(next)->end_ticks))
