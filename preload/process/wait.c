@@ -237,6 +237,28 @@ static uint32_t gone_since(const struct cpa_child *child, int status, uint64_t l
 }
 
 /*
+ * Row @number is taken to be that of @child. If others may be, too, as several threads wait in system() or pclose(),
+ * and children took each other's tokens, nobody knows which status is whose.
+ */
+static void doubt(uint32_t number, const struct cpa_child *child, int status, uint64_t last)
+{
+	bool has_end = cpa_process(number)->state == CPA_PROCESS_ENDED;
+	uint64_t since = child->since;
+	uint32_t next = has_end ? cpa_process_ended(cpa_process_number, since, UINT64_MAX) :
+				  cpa_process_begun(cpa_process_number, since, 0);
+
+	while (next) {
+		struct cpa_process_row *p = cpa_process(next);
+
+		if (next != number && p->start_ticks > since &&
+		    is_gone_by(next, child, status, last))
+			p->doubtful = cpa_process(number)->doubtful = 1;
+		next = has_end ? cpa_process_ended(cpa_process_number, since, p->end_ticks) :
+				 cpa_process_begun(cpa_process_number, since, next);
+	}
+}
+
+/*
  * Row of @child, which ended with @status, and which nobody else frees while this thread reads. 0: none.
  *
  * If several threads make children by system() or popen() at once, one child may have taken the
@@ -252,15 +274,22 @@ static uint32_t row_of(const struct cpa_child *child, int status, uint64_t last)
 	if (child->pid)
 		return cpa_process_find(child->pid, cpa_process_number, last);
 	number = child->token ? cpa_process_taker(child->token, cpa_process_number) : 0;
-	return is_gone_by(number, child, status, last) ? number : gone_since(child, status, last);
+	if (!is_gone_by(number, child, status, last))
+		number = gone_since(child, status, last);
+	if (number)
+		doubt(number, child, status, last);
+	return number;
 }
 
 /* Note that @child, of row @number, has ended with @status. */
 static void note_status(struct cpa_worker *w, uint32_t number, const struct cpa_child *child,
 			int status)
 {
+	const struct cpa_process_row *p = cpa_process(number);
 	/* The signal may have come behind its end; of what the C library was told then nobody knows. */
-	if (child->cancelled && cpa_process(number)->state == CPA_PROCESS_ENDED)
+	bool ended = child->cancelled && p->state == CPA_PROCESS_ENDED;
+
+	if (ended || (!child->pid && p->doubtful))
 		status = CPA_STATUS_UNKNOWN;
 	cpa_process_waited(&w->self, number, status);
 }

@@ -73,7 +73,7 @@ uint32_t cpa_process_claim(uint32_t parent)
 	p->sums = (struct cpa_process_sums){ 0 };
 	__atomic_store_n(&p->token, 0, __ATOMIC_RELAXED);
 	p->epoch = p->exec_cpu = 0;
-	p->spawning = 0;
+	p->spawning = p->doubtful = 0;
 	__atomic_store_n(&p->told, 0, __ATOMIC_RELAXED);
 	/* Relaxed: the number must only be unique. */
 	__atomic_store_n(&p->key,

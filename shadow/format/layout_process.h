@@ -85,7 +85,8 @@ struct cpa_process_row {
 	uint64_t seen_ns; /* CLOCK_BOOTTIME when its pid became known, ns; 0: not known yet */
 	/* atomic: 1: the call that made it told its parent the pid, as system() and popen() do not */
 	uint32_t told;
-	uint32_t pad;
+	/* internal: 1: its parent has waited for a process that is this one or another, and does not know which */
+	uint32_t doubtful;
 };
 
 #endif

@@ -4,6 +4,7 @@
  *
  *	cancelled	system() is cancelled while its child waits
  *	leaving		system() is cancelled while its child ends: its profile has ended
+ *	several		threads in system() at once; each child exits with the number in its argument
  *	syscall		children that exit with 5 and 6 are waited for by syscall()
  *	late		a child of vfork() waits before it becomes another program, when there is a mark
  *	unseen		during a system() whose child is in no session and exits with 3, a child of fork() exits with 7,
@@ -68,6 +69,39 @@ static int cancelled(char *command)
 	pthread_cancel(thread);
 	pthread_join(thread, &result);
 	return result != PTHREAD_CANCELED;
+}
+
+enum { THREADS = 4, ROUNDS = 12 };
+
+static const char *own;
+
+static void *run_many(void *first)
+{
+	char command[256];
+
+	for (int i = 0; i < ROUNDS; i++) {
+		int status = *(int *)first + i;
+
+		snprintf(command, sizeof(command), "exec %s with%d", own, status);
+		if (WEXITSTATUS(system(command)) != status)
+			_exit(1);
+	}
+	return NULL;
+}
+
+static int several(void)
+{
+	pthread_t thread[THREADS];
+	int first[THREADS];
+
+	for (int i = 0; i < THREADS; i++) {
+		first[i] = 1 + i * ROUNDS;
+		if (pthread_create(&thread[i], NULL, run_many, &first[i]))
+			return 1;
+	}
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	return 0;
 }
 
 static int by_syscall(void)
@@ -151,6 +185,11 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && !strcmp(argv[1], "leave"))
 		return leave();
+	if (argc == 2 && !strncmp(argv[1], "with", 4))
+		return atoi(argv[1] + 4);
+	own = argv[0];
+	if (argc == 2 && !strcmp(argv[1], "several"))
+		return several();
 	if (pipe(there) || pipe(go_on) || dup2(there[1], 30) < 0 || dup2(go_on[0], 31) < 0 ||
 	    argc < 2)
 		return 1;
