@@ -20,6 +20,12 @@
 
 #define LOOKS 8u /* free rows at which a new thread looks */
 
+/* Rows from which on any free one is used again, if rows are used again from @kept on. */
+#define MOST(kept) ((kept) + (kept) / 2)
+
+/* A row has a bit of its own in the bitmaps of queues. */
+_Static_assert(MOST(CPA_THREADS_KEPT) <= 64 * CPA_ROLE_WORDS, "one bit for two rows");
+
 static struct cpa_thread *row_at(uint32_t number)
 {
 	return cpa_row(CPA_TABLE_THREADS, number);
@@ -63,7 +69,7 @@ static uint32_t use_again(uint32_t kept, uint32_t component)
 	uint32_t number = used < kept ? 0 : pop_like(component);
 
 	/* Some more rows, so that those of different threads are not one. */
-	if (!number && used >= kept + kept / 2)
+	if (!number && used >= MOST(kept))
 		number = cpa_stack_pop(&cpa_header()->done, below);
 	return number;
 }

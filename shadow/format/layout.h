@@ -31,7 +31,7 @@
 #include "shadow/format/layout_machine.h"
 
 #define CPA_MAGIC	 "CPADUMP\n"
-#define CPA_FORMAT	 19u
+#define CPA_FORMAT	 20u
 #define CPA_BYTE_ORDER	 0x01020304u
 #define CPA_HEADER_SIZE	 16384u
 #define CPA_CHUNKS	 20u
@@ -50,7 +50,7 @@
 #define CPA_EARLIER	 12u
 #define CPA_ITEMS_MAX	 (UINT32_C(1) << 20) /* items in queues at once */
 #define CPA_MARKS_MAX	 4096u
-#define CPA_ROLE_WORDS	 16u /* words of a bitmap of thread rows */
+#define CPA_ROLE_WORDS	 24u /* words of a bitmap of thread rows */
 #define CPA_NAME_SIZE	 112u
 #define CPA_PERIOD	 (UINT64_C(1) << 27) /* initial header.period: 45 to 90 ms today */
 #define CPA_NOTE	 (1u << 20)	     /* initial header.note, some 0.4 ms; a thread's own */
@@ -530,8 +530,8 @@ enum cpa_thread_state {
 /*
  * A thread; key: its id, never 0. Written by the thread itself; `state` is atomic. Once
  * CPA_THREADS_KEPT rows exist (CPA_TREE_KEPT in sessions of many processes), new threads use the
- * rows of DONE threads again, first those of threads with the same start routine: the sums continue, `earlier` counts the previous threads that were in a part of
- * the run, and `retired` is the join of their last paths.
+ * rows of DONE threads again, first those of threads with the same start routine: the sums continue, `earlier` counts
+ * the previous threads that were in a part of the run, and `retired` is the join of their last paths.
  */
 struct cpa_thread {
 	uint64_t key;

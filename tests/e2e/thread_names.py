@@ -44,6 +44,8 @@ results = [
     (sum(r == ("named", "former user") for r in rows) > 0, "a row with a name"),
     (not any(r == ("reused", "former user") for r in rows), "not kept for another thread"),
     (lives(found, "named") == lives(found, "reused") > 512, "a row that is used again is one of its kind"),
+    ([(q["producers"], q["consumers"]) for q in found["queues"]] == [(1, 1)],
+     "a row beyond those that are kept is not taken for another"),
 ]
 for number, (good, what) in enumerate(results, 1):
     print("ok" if good else "not ok", number, "-", what)

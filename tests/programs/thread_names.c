@@ -4,7 +4,8 @@
  * whose start cpa cannot see
  *
  * The last is made by the pthread_create of libc itself, as jemalloc makes its own threads. After
- * CPA_THREADS_KEPT threads rows are used again: "reused" has no name, whatever the row had.
+ * CPA_THREADS_KEPT threads rows are used again: "reused" has no name, whatever the row had. "consumer" has one
+ * more row then, and is the only one that takes what main put into a queue.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -13,6 +14,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "preload/cpa.h"
 #include "shadow/format/layout.h"
 #include "tests/programs/burn.h"
 
@@ -62,6 +64,13 @@ static void *reused(void *argument)
 	return argument;
 }
 
+static void *consumer(void *argument)
+{
+	CPA_DEQUEUE(&lock, 1);
+	CPA_ITEM_DONE(&lock, 1);
+	return argument;
+}
+
 static void run(void *(*routine)(void *), const char *name)
 {
 	pthread_t thread;
@@ -97,6 +106,9 @@ int main(void)
 	pthread_join(thread, NULL);
 	for (unsigned i = 0; i < CPA_THREADS_KEPT + 8; i++)
 		run(i % 2 ? reused : named, NULL);
+	CPA_QUEUE_NAME(&lock, "items");
+	CPA_ENQUEUE(&lock, 1);
+	run(consumer, NULL);
 	pthread_setname_np(pthread_self(), "first");
 	prctl(PR_GET_NAME, name);
 	return strcmp(name, "first") != 0;

@@ -152,7 +152,7 @@ static void test_roles_wrap(void **state)
 	struct cpa_wait w;
 
 	(void)state;
-	t[1].number = 1024 + 65;
+	t[1].number = 64 * CPA_ROLE_WORDS + 65;
 	put(1, 1, START + 1, 1);
 	take(1, 1, START + 2, &w);
 	assert_int_equal(q[0]->producers[1], 2);
