@@ -173,8 +173,8 @@ struct cpa_thread_figures {
 	uint32_t tid;
 	uint64_t process; /* its number in the session; 0: not known */
 	uint32_t earlier; /* other threads whose sums are in this row */
-	bool mixed; /* not all of these threads began in one routine: they have no class, and no name */
-	char *name; /* of several: what they all are called, "worker-*", or "" */
+	bool mixed;	  /* these threads were of several classes: the row has none */
+	char *name;	  /* of several: what they all are called, "worker-*", or "" */
 	char *start_routine;
 	char *last_name, *last_routine; /* of the thread with @id, which had the row last */
 	uint64_t events;

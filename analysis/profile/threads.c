@@ -92,7 +92,13 @@ static uint32_t of_all(const struct cpa_thread *thread, uint32_t was, uint32_t i
 	return (thread->earlier && was && was != is) || is == UINT32_MAX ? 0 : is;
 }
 
-static bool is_mixed(const struct cpa_build *build, const struct cpa_thread *thread)
+static bool is_of_classes(const struct cpa_thread *thread)
+{
+	return thread->earlier && thread->component &&
+	       !of_all(thread, thread->was, thread->component);
+}
+
+static bool is_of_routines(const struct cpa_build *build, const struct cpa_thread *thread)
 {
 	uint32_t routine = routine_of(build, thread->component);
 
@@ -174,8 +180,7 @@ static struct cpa_thread_figures *add_figures(struct cpa_build *build, uint32_t 
 {
 	const struct cpa_thread *thread = &reading->row;
 	struct cpa_profile *profile = build->profile;
-	uint32_t component = is_sum_of_earlier(thread) ? thread->was : thread->component;
-	bool mixed = is_mixed(build, thread);
+	uint32_t component = is_sum_of_earlier(thread) ? thread->was_routine : thread->component;
 	const char *start = cpa_names_routine(build->names, component);
 	const char *last = cpa_names_routine(build->names, thread->component);
 	struct cpa_thread_figures *figures = &profile->thread[profile->threads++];
@@ -188,11 +193,11 @@ static struct cpa_thread_figures *add_figures(struct cpa_build *build, uint32_t 
 		.tid = thread->tid,
 		.process = thread->process_key,
 		.earlier = earlier(thread),
-		.mixed = mixed,
+		.mixed = is_of_classes(thread),
 		.name = name_of(build, thread),
-		.start_routine = xstrdup(mixed ? "(several)" :
-					 start ? start :
-						 "?"),
+		.start_routine = xstrdup(is_of_routines(build, thread) ? "(several)" :
+					 start			       ? start :
+									 "?"),
 		.last_name = cpa_printable(thread->name, sizeof(thread->name)),
 		.last_routine = xstrdup(last ? last : "?"),
 		.events = thread->events,

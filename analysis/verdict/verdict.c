@@ -108,13 +108,21 @@ static double contested_s(const struct cpa_profile *profile)
 	return sum;
 }
 
-/* Whether it is not known of which classes some threads were, as threads of several had one row. */
-static bool has_mixed(const struct cpa_profile *profile)
+#define SAME 1e-6 /* relative: the difference of two sums of the same times */
+
+/* Whether threads of @class may be in rows that threads of several classes had, of which only the sums are known. */
+static bool is_partly_known(const struct cpa_profile *profile,
+			    const struct cpa_component_figures *class)
 {
-	for (size_t i = 0; i < profile->threads; i++)
-		if (profile->thread[i].mixed)
-			return true;
-	return false;
+	bool mixed = false;
+	double known_s = 0;
+
+	for (size_t i = 0; i < profile->threads; i++) {
+		mixed = mixed || profile->thread[i].mixed;
+		if (profile->thread[i].slot == class->slot)
+			known_s += profile->thread[i].process_s;
+	}
+	return mixed && class->total_s > known_s * (1 + SAME);
 }
 
 /* Find the class of several threads whose work is most uneven, and the largest of one thread. */
@@ -123,8 +131,6 @@ static void find_classes(struct cpa_facts *facts)
 	const struct cpa_profile *profile = facts->profile;
 	double locks_s = contested_s(profile);
 
-	if (has_mixed(profile))
-		return;
 	for (size_t i = 0; i < profile->components; i++) {
 		const struct cpa_component_figures *component = &profile->component[i];
 		struct cpa_verdict_class class;
@@ -132,6 +138,10 @@ static void find_classes(struct cpa_facts *facts)
 
 		if (component->kind != CPA_THREAD || component->shared || component->slot == 0)
 			continue;
+		if (is_partly_known(profile, component)) {
+			facts->unknown_s += component->critical_path_s;
+			continue;
+		}
 		class = sum_class(profile, component);
 		if (class.in_turn && component->saved_s > facts->serial_gain_s &&
 		    class.slept_s <= class.work_s / 2) {

@@ -69,6 +69,7 @@ struct cpa_facts {
 	struct cpa_verdict_class uneven, serial;
 	struct cpa_verdict_region region;
 	const struct cpa_component_figures *serial_function; /* NULL: none of theirs stands out */
+	double unknown_s; /* path of classes of whose threads some are not known */
 	double lock_gain_s, queue_gain_s, uneven_gain_s, serial_gain_s;
 };
 

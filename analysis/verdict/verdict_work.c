@@ -67,8 +67,10 @@ bool cpa_verdict_is_work(const struct cpa_facts *facts, struct cpa_verdict *verd
 	char *name;
 
 	verdict->sentence = cpa_format_text(
-		"The work itself limits this program: no lock, queue or uneven division costs much "
-		"of the critical path of %s.",
+		"The work itself limits this program%s costs much of the critical path of %s.",
+		facts->unknown_s < CPA_SHARE_GAIN * facts->path_s ?
+			": no lock, queue or uneven division" :
+			", or how threads divide it: no lock or queue",
 		cpa_format_seconds(facts->path_s).text);
 	if (!function) {
 		verdict->action = xstrdup("No function stands out either; more threads may help "

@@ -209,6 +209,30 @@ static void test_serial(void **state)
 	expect_kind("work");
 }
 
+/* Threads of several classes had one row: only of classes that have no part of it all threads are known. */
+static void test_mixed(void **state)
+{
+	(void)state;
+	profile.program.work_s = 14;
+	add(CPA_THREAD, "main", 6, 6)->total_s = 6;
+	add(CPA_THREAD, "worker", 7, 7)->total_s = 8;
+	add_thread(10, 6);
+	add_thread(11, 7);
+	add_thread(0, 1);
+	expect_kind("serial");
+	assert_int_equal(verdict.slot, 11);
+	threads[2].mixed = true;
+	expect_kind("serial");
+	assert_int_equal(verdict.slot, 10);
+	components[0].critical_path_s = components[0].saved_s = 0.1;
+	components[0].total_s = threads[0].process_s = 0.1;
+	expect("work",
+	       "The work itself limits this program, or how threads divide it: no lock or queue "
+	       "costs much of the critical path of 8.00 s.",
+	       "No function stands out either; more threads may help while there are processors for "
+	       "them.");
+}
+
 /* Two programs of one name, one after the other, are no uneven division of work. */
 static void test_in_turn(void **state)
 {
@@ -567,25 +591,16 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_work),
-		TEST(test_empty),
-		TEST(test_lost_rows),
-		TEST(test_lock),
-		TEST(test_processors),
-		TEST(test_other_programs),
-		TEST(test_imbalance),
-		TEST(test_turns),
-		TEST(test_region),
-		TEST(test_serial),
-		TEST(test_queue),
-		TEST(test_in_turn),
-		TEST(test_few_items),
-		TEST(test_io),
-		TEST(test_idle),
-		TEST(test_hand_offs),
-		TEST(test_stage),
-		TEST(test_region_alone),
-		TEST(test_serial_beside_region),
+		TEST(test_work),	 TEST(test_empty),
+		TEST(test_lost_rows),	 TEST(test_lock),
+		TEST(test_processors),	 TEST(test_other_programs),
+		TEST(test_imbalance),	 TEST(test_turns),
+		TEST(test_region),	 TEST(test_serial),
+		TEST(test_queue),	 TEST(test_mixed),
+		TEST(test_in_turn),	 TEST(test_few_items),
+		TEST(test_io),		 TEST(test_idle),
+		TEST(test_hand_offs),	 TEST(test_stage),
+		TEST(test_region_alone), TEST(test_serial_beside_region),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
