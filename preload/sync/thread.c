@@ -174,13 +174,15 @@ static int start_c11(void *argument)
 	return b.c11_routine(b.argument);
 }
 
-/* Prepare the creation of a thread, and stay inside. NULL: create it without us. */
+/* Prepare the creation of a thread, and stay inside. NULL: create it without us, outside. */
 static struct beginning *prepare(struct cpa_worker *w, const struct beginning *b)
 {
 	struct beginning *copy = cpa_pool_take(CPA_POOL_BEGINNINGS, sizeof(*copy));
 
-	if (!copy)
+	if (!copy) {
+		cpa_leave();
 		return NULL;
+	}
 	*copy = *b;
 	copy->inner = w->self.inner > 0;
 	copy->epoch = w->window.epoch;
@@ -189,6 +191,7 @@ static struct beginning *prepare(struct cpa_worker *w, const struct beginning *b
 	copy->row = cpa_thread_claim(w->self.process, copy->component);
 	if (!copy->row) {
 		cpa_pool_give(CPA_POOL_BEGINNINGS, copy);
+		cpa_done(w);
 		return NULL;
 	}
 	cpa_journal_release(&w->self, NULL, 0, 1);
@@ -297,11 +300,8 @@ CPA_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *asked,
 	if (attr && !pthread_attr_getdetachstate(attr, &state))
 		b.detached = state == PTHREAD_CREATE_DETACHED;
 	copy = w ? prepare(w, &b) : prepare_off(&b);
-	if (!copy) {
-		if (w)
-			cpa_leave();
+	if (!copy)
 		return REAL(pthread_create)(thread, attr, routine, argument);
-	}
 	row = copy->row;
 	ret = REAL(pthread_create)(thread, attr, start, copy);
 	/*
@@ -325,11 +325,8 @@ CPA_EXPORT int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
 	uint32_t row;
 	int ret;
 
-	if (!copy) {
-		if (w)
-			cpa_leave();
+	if (!copy)
 		return REAL(thrd_create)(thread, routine, argument);
-	}
 	row = copy->row;
 	ret = REAL(thrd_create)(thread, start_c11, copy);
 	created(w, copy, row, ret == thrd_success ? *thread : 0, ret == thrd_success);
