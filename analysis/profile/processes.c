@@ -18,20 +18,6 @@ static double cpu_of(const struct cpa_build *build, const struct cpa_process_sum
 				 sums->before + sums->process + sums->wait_cpu + sums->probe);
 }
 
-/*
- * The clock when the process of @row began. A program notes it behind its loader, whose time it has: a thread did
- * not live shorter than its times, whether its row has gone to another thread since or not.
- */
-static uint64_t begun(const struct cpa_process_row *row)
-{
-	const struct cpa_process_sums *sums = &row->sums;
-	uint64_t times = sums->before + sums->process + sums->wait_cpu + sums->probe + sums->wait +
-			 sums->external + sums->runqueue;
-	uint64_t latest = row->end_ticks > times ? row->end_ticks - times : 0;
-
-	return row->threads == 1 && latest && latest < row->start_ticks ? latest : row->start_ticks;
-}
-
 /* Add the sums of a thread row since they were @less. */
 static void add_thread(struct cpa_process_sums *sums, const struct cpa_thread *thread,
 		       const struct cpa_process_sums *less)
@@ -44,8 +30,8 @@ static void add_thread(struct cpa_process_sums *sums, const struct cpa_thread *t
 }
 
 /*
- * Add what threads have not yet added to their processes, which began no later than these threads. Set @whole to the whole sums of the rows of each
- * process, and build->process_of to its row, for now.
+ * Add what threads have not yet added to their processes. Set @whole to the whole sums of the rows of each process,
+ * and build->process_of to its row, for now.
  */
 static void add_threads(struct cpa_build *build, struct cpa_process_row *rows, uint32_t n,
 			struct cpa_process_sums *whole)
@@ -66,8 +52,6 @@ static void add_threads(struct cpa_build *build, struct cpa_process_row *rows, u
 			continue;
 		add_thread(&rows[at - 1].sums, &thread, &thread.given);
 		add_thread(&whole[at - 1], &thread, &none);
-		if (thread.start_ticks && thread.start_ticks < rows[at - 1].start_ticks)
-			rows[at - 1].start_ticks = thread.start_ticks;
 		build->process_of[i - 1] = at;
 	}
 }
@@ -140,7 +124,7 @@ static void add_process(struct cpa_build *build, const struct cpa_process_row *r
 		.ending = ending_of(row),
 		.status = has_status(row) ? row->status : 0,
 		.waited = has_status(row),
-		.start_s = since_start(build, begun(row)),
+		.start_s = since_start(build, row->start_ticks),
 		.end_s = row->end_ticks ? since_start(build, row->end_ticks) : 0,
 		.cpu_s = cpu_of(build, &row->sums),
 		.process_s = cpa_build_seconds(build, row->sums.process),

@@ -163,47 +163,6 @@ static void add_thread(uint32_t process, uint64_t key, uint64_t events)
 	dump_maker_row(&maker, CPA_TABLE_THREADS, &thread);
 }
 
-/* Add process @key of @threads threads, which notes its start after 3 s and ends after 4 s, with 1.5 s of CPU time. */
-static void add_late(uint64_t key, uint32_t threads)
-{
-	struct cpa_process_row row = {
-		.key = key,
-		.state = CPA_PROCESS_ENDED,
-		.pid = (uint32_t)(1000 + key),
-		.threads = threads,
-		.start_ticks = MAKER_START + MAKER_TICKS(3),
-		.end_ticks = MAKER_START + MAKER_TICKS(4),
-		.sums = { .process = MAKER_TICKS(1.25),
-			  .wait_cpu = MAKER_TICKS(0.25),
-			  .runqueue = MAKER_TICKS(0.5) },
-	};
-
-	dump_maker_row(&maker, CPA_TABLE_PROCESSES, &row);
-}
-
-/*
- * A process began with its first thread, before it noted its start behind the loader. If the row of its only
- * thread went to another one, it lived for that thread's times.
- */
-static void test_starts(void **state)
-{
-	const struct cpa_thread thread = { .key = 1,
-					   .state = CPA_THREAD_DONE,
-					   .process_row = 1,
-					   .process_key = 1,
-					   .start_ticks = MAKER_START + MAKER_TICKS(1) };
-
-	(void)state;
-	add_late(1, 2);
-	add_late(2, 1);
-	add_late(3, 2);
-	dump_maker_row(&maker, CPA_TABLE_THREADS, &thread);
-	build(CPA_GRAPH_ALL);
-	assert_true(fabs(profile->process[0].start_s - 1) < 1e-6);
-	assert_true(fabs(profile->process[1].start_s - 2) < 1e-6);
-	assert_true(fabs(profile->process[2].start_s - 3) < 1e-6);
-}
-
 /*
  * Each process has its own metrics; a sum of processes has no time, and a process without thread
  * rows no events.
@@ -274,7 +233,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_sum_of_one, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_killed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_titles, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_starts, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_metrics, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lies, setup, teardown),
 	};
