@@ -194,7 +194,7 @@ static void compare_role(int i, const char *what, const uint64_t role[], unsigne
 
 	for (unsigned k = 0; k < THREADS; k++)
 		if (threads & 1u << k)
-			want[online.thread[k].number % 1024 / 64] |=
+			want[online.thread[k].number % (64 * CPA_ROLE_WORDS) / 64] |=
 				UINT64_C(1) << online.thread[k].number % 64;
 	for (unsigned k = 0; k < CPA_ROLE_WORDS; k++)
 		expect(FIGURES, i, what, k, role[k], want[k]);
