@@ -213,6 +213,7 @@ void cpa_clock_begin(void)
 {
 	cpa_source_begin();
 	both(&start_ticks, &start_ns);
+	cpa_ready_begin();
 }
 
 /*
@@ -538,10 +539,18 @@ void cpa_clock_measure(struct cpa_clock *c, struct cpa_elapsed *e)
 	c->skips = c->first ? 1 : SKIPS;
 }
 
-void cpa_clock_start(struct cpa_clock *c)
+void cpa_clock_settle(struct cpa_clock *c)
 {
 	uint64_t now, cpu;
 
+	cpa_ready_count(c);
+	cpu = rebase(c, &now);
+	c->last = c->rebased = now;
+	c->cpu = cpa_clock_ticks(cpu);
+}
+
+void cpa_clock_start(struct cpa_clock *c)
+{
 	/* A process that joins may have a C library without rseq. */
 	c->detector = cpa_header()->clock == CPA_CLOCK_RSEQ ? cpa_machine_detector() : NULL;
 	if (!c->detector)
@@ -559,10 +568,7 @@ void cpa_clock_start(struct cpa_clock *c)
 	memset(c->usual, 0, sizeof(c->usual));
 	if (unlikely(!cpa_kernel_begin())) /* as in cpa_clock_stamp_slow() */
 		return;
-	cpa_ready_count(c);
-	cpu = rebase(c, &now);
-	c->last = c->rebased = now;
-	c->cpu = cpa_clock_ticks(cpu);
+	cpa_clock_settle(c);
 	cpa_kernel_end();
 }
 

@@ -76,6 +76,9 @@ CPA_HIDDEN void cpa_clock_join(void);
 /* Start the clock of the calling thread. */
 CPA_HIDDEN void cpa_clock_start(struct cpa_clock *c);
 
+/* Let a clock that has just been started begin now. Not after cpa_kernel_close(). May change errno. */
+CPA_HIDDEN void cpa_clock_settle(struct cpa_clock *c);
+
 /*
  * Ticks in which the calling thread was ready without a processor since its start; 0: not known.
  * Later gaps are not charged with that. Called right after cpa_clock_start(); takes some

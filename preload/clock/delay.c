@@ -61,9 +61,32 @@ static bool is_empty(const char *text)
 	       text[4] == '0';
 }
 
+/* Find the delay in @text, the content of the file. */
+static bool find_delay(const char *text, uint64_t *delay)
+{
+	const char *p;
+
+	for (p = text; *p >= '0' && *p <= '9'; p++)
+		;
+	if (*p != ' ' || p == text)
+		return false;
+	*delay = 0;
+	for (p++; *p >= '0' && *p <= '9'; p++)
+		*delay = *delay * 10 + (uint64_t)(*p - '0');
+	return *p == ' ';
+}
+
+bool cpa_delay_early(uint64_t *delay)
+{
+	char text[96];
+
+	return cpa_machine_text("/proc/thread-self/schedstat", text, sizeof(text)) &&
+	       !is_empty(text) && find_delay(text, delay);
+}
+
 bool cpa_delay_read(struct cpa_clock *c, uint64_t *delay)
 {
-	char text[96], *p;
+	char text[96];
 	ssize_t n;
 
 	if (c->schedstat == -2)
@@ -90,14 +113,7 @@ bool cpa_delay_read(struct cpa_clock *c, uint64_t *delay)
 		give_up(c);
 		return false;
 	}
-	for (p = text; *p >= '0' && *p <= '9'; p++)
-		;
-	if (*p != ' ' || p == text)
-		return false;
-	*delay = 0;
-	for (p++; *p >= '0' && *p <= '9'; p++)
-		*delay = *delay * 10 + (uint64_t)(*p - '0');
-	return *p == ' ';
+	return find_delay(text, delay);
 }
 
 void cpa_delay_close(struct cpa_clock *c)

@@ -17,6 +17,9 @@
  */
 CPA_HIDDEN bool cpa_delay_read(struct cpa_clock *c, uint64_t *delay);
 
+/* cpa_delay_read() before there is a session: the file is closed again. May change errno. */
+CPA_HIDDEN bool cpa_delay_early(uint64_t *delay);
+
 /* Close the file of a clock whose `schedstat` is a descriptor. May change errno. */
 CPA_HIDDEN void cpa_delay_close(struct cpa_clock *c);
 

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "preload/clock/ready.h"
 
+#include <errno.h>
+
 #include "preload/clock/delay.h"
 
 #define MS	  1000000u
 #define SHORT_GAP 50000u /* ns: shorter gaps are not asked about one by one */
 #define READINGS  3
+
+/* The delay of the thread that runs our constructor, ns, when the path of the run began. */
+static uint64_t begin_ns;
+static bool begin_known;
 
 uint64_t cpa_ready_brief, cpa_ready_unread, cpa_ready_switch;
 
@@ -14,6 +20,11 @@ void cpa_ready_init(void)
 	cpa_ready_brief = cpa_clock_ticks(SHORT_GAP);
 	cpa_ready_unread = cpa_clock_ticks(MS);
 	cpa_ready_switch = cpa_clock_ticks(cpa_header()->machine.wake_ns);
+}
+
+void cpa_ready_begin(void)
+{
+	begin_known = cpa_delay_early(&begin_ns);
 }
 
 void cpa_ready_count(struct cpa_clock *c)
@@ -106,4 +117,28 @@ uint64_t cpa_ready_part(struct cpa_clock *c, uint64_t gap, bool blocked, uint64_
 	if (cpa_clock_switched(c))
 		cpa_ready_count(c);
 	return how == TAKEN || ready > gap ? gap : ready;
+}
+
+uint64_t cpa_ready_since_begin(struct cpa_clock *c)
+{
+	struct cpa_machine_counts before;
+	int err = errno, readings = 0;
+	uint64_t delay = 0;
+	bool known;
+
+	if (!begin_known || unlikely(!cpa_kernel_begin()))
+		return 0;
+	/* Again if it lost its processor in between: the delay has that, and the time up to `last` has not. */
+	do {
+		cpa_clock_settle(c);
+		before = c->counts;
+		known = cpa_delay_read(c, &delay);
+		cpa_ready_count(c);
+	} while (known && ++readings < READINGS &&
+		 (c->counts.given != before.given || c->counts.taken != before.taken));
+	if (known)
+		c->delay_ns = delay;
+	cpa_kernel_end();
+	errno = err;
+	return known && delay > begin_ns ? cpa_clock_ticks(delay - begin_ns) : 0;
 }

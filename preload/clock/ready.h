@@ -16,6 +16,15 @@ extern CPA_HIDDEN uint64_t
 /* Once the machine was measured. */
 CPA_HIDDEN void cpa_ready_init(void);
 
+/* The path of the run begins. May change errno. */
+CPA_HIDDEN void cpa_ready_begin(void);
+
+/*
+ * For the thread that called cpa_ready_begin(): let its clock, which has just been started, begin now.
+ * Return the ticks since then in which the thread was ready without a processor; 0: not known.
+ */
+CPA_HIDDEN uint64_t cpa_ready_since_begin(struct cpa_clock *c);
+
 /* Read the thread's counts of switches. */
 CPA_HIDDEN void cpa_ready_count(struct cpa_clock *c);
 

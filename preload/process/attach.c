@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <sys/syscall.h>
 
+#include "preload/clock/ready.h"
 #include "preload/core/module.h"
 #include "preload/core/region.h"
 #include "preload/core/track.h"
@@ -117,15 +118,23 @@ struct cpa_worker *cpa_worker_begin(const struct cpa_thread_start *start, struct
 	return w;
 }
 
-/* The first thread of the run: its time since the begin of the run was ours. */
+/*
+ * The first thread of the run: its time since the begin of the run was ours, but for that in which it
+ * waited for a processor.
+ */
 static void begin_first(struct cpa_worker *w)
 {
-	const struct cpa_header *h = cpa_header();
+	uint64_t ready = cpa_ready_since_begin(&w->clock), since;
 	struct cpa_path *path = &w->self.row->path;
 
+	w->sampler.counted = w->sampler.known_at = w->clock.cpu;
 	w->clock.last = cpa_checkpoint(&w->self, w->clock.rebased);
+	since = w->clock.last - cpa_header()->start_ticks;
+	if (ready > since)
+		ready = since;
 	cpa_writing(w->self.row);
-	path->observed[CPA_TIME_PROBE] += w->clock.last - h->start_ticks;
+	path->observed[CPA_TIME_PROBE] += since - ready;
+	path->observed[CPA_TIME_RUNQUEUE] += ready;
 	/* In this order: if the process is killed in between, the run ends where its path ends. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	path->released = w->self.row->start_ticks = w->clock.last;

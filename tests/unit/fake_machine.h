@@ -151,9 +151,8 @@ static inline struct cpa_machine_counts cpa_machine_counts(void)
 	return counts;
 }
 
-static inline ssize_t cpa_machine_read(int fd, char *text, size_t size)
+static inline ssize_t fake_schedstat(char *text, size_t size)
 {
-	(void)fd;
 	fake.asked++;
 	fake_run(fake.call);
 	if (fake.held_reading) {
@@ -167,6 +166,18 @@ static inline ssize_t cpa_machine_read(int fd, char *text, size_t size)
 	}
 	return snprintf(text, size, "%llu %llu 1\n", (unsigned long long)fake_ns(fake.ran),
 			(unsigned long long)fake_ns(fake.ready - fake.uncounted));
+}
+
+static inline ssize_t cpa_machine_read(int fd, char *text, size_t size)
+{
+	(void)fd;
+	return fake_schedstat(text, size);
+}
+
+static inline bool cpa_machine_text(const char *path, char *text, size_t size)
+{
+	(void)path;
+	return fake_schedstat(text, size) > 0;
 }
 
 static inline volatile uint64_t *cpa_machine_detector(void)

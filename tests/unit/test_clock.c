@@ -159,6 +159,88 @@ static void test_late_start(void **state)
 	assert_in_range(run.sum.external, us(19990), us(20010));
 }
 
+/* ms for which the first thread of a run has no processor: before the run begins, and after each step. */
+struct lost {
+	unsigned before, begun, set_up, started, reading;
+};
+
+/* Begin a run. Return how long its thread was ready since then. *@truth: the machine's own sums at the begin. */
+static uint64_t first_thread(const struct lost *lost, struct fake *truth)
+{
+	fake_preempt(us(1000.0 * lost->before));
+	memset(cpa_header(), 0, sizeof(*cpa_header()));
+	cpa_clock_begin();
+	*truth = fake;
+	fake_preempt(us(1000.0 * lost->begun));
+	cpa_clock_init();
+	fake_preempt(us(1000.0 * lost->set_up));
+	thread_begin();
+	fake_preempt(us(1000.0 * lost->started));
+	cpa_clock_delay(&run.clock);
+	fake.held_reading = us(1000.0 * lost->reading);
+	return cpa_ready_since_begin(&run.clock);
+}
+
+static void check_first_thread(const struct lost *lost)
+{
+	struct fake truth;
+	uint64_t ready = first_thread(lost, &truth);
+	uint64_t off = us(1) + ready / 1000; /* the rate is known to a thousandth */
+	uint64_t ours = run.clock.last - cpa_header()->start_ticks - ready;
+	uint64_t did = fake.ran + fake.blocked - truth.ran - truth.blocked;
+
+	print_message("ready for %.1f us of %.1f, ours %.1f of %.1f\n",
+		      (double)ready / (double)us(1),
+		      (double)(fake.ready - truth.ready) / (double)us(1),
+		      (double)ours / (double)us(1), (double)did / (double)us(1));
+	assert_true(apart(ready, fake.ready - truth.ready) < (double)off);
+	assert_true(apart(ours, did) < (double)(off + 20 * fake.call));
+	run.begun = run.clock.last;
+	fake_block(us(20000), 0);
+	event(true);
+	check_tiles();
+	assert_true(run.sum.runqueue < us(1));
+}
+
+/*
+ * Where others have the processors as the run begins, the time until its first thread goes on is not all
+ * ours. What was lost before the run is no part of it, and no later gap has any of it.
+ */
+static void test_first_thread(void **state)
+{
+	static const struct lost lost[] = { { 0, 0, 0, 0, 0 }, { 9, 0, 0, 0, 0 },
+					    { 0, 4, 0, 0, 0 }, { 0, 0, 12, 0, 0 },
+					    { 0, 0, 0, 7, 0 }, { 0, 0, 0, 0, 40 },
+					    { 30, 4, 8, 2, 5 } };
+
+	(void)state;
+	for (unsigned i = 0; i < 2 * sizeof(lost) / sizeof(*lost); i++) {
+		machine_begin(8, i);
+		fake.detects = i % 2;
+		check_first_thread(&lost[i / 2]);
+	}
+}
+
+/* Where the kernel does not show delays, at the begin or later, nothing is taken from what is ours. */
+static void test_first_thread_unknown(void **state)
+{
+	static const struct lost lost = { 9, 4, 12, 7, 0 };
+	struct fake truth;
+
+	(void)state;
+	machine_begin(9, 0);
+	fake.schedstat = false;
+	assert_int_equal(first_thread(&lost, &truth), 0);
+	fake.schedstat = true;
+	errno = EDOM;
+	assert_int_equal(cpa_ready_since_begin(&run.clock), 0);
+	machine_begin(9, 1);
+	assert_true(first_thread(&lost, &truth) > us(22000));
+	fake.schedstat = false;
+	assert_int_equal(cpa_ready_since_begin(&run.clock), 0);
+	assert_int_equal(errno, EDOM);
+}
+
 /* A machine, with ticks of a system call and ns of a wake. */
 static void machine_of(uint64_t call, double wake_ns)
 {
@@ -470,6 +552,7 @@ int main(void)
 		cmocka_unit_test(test_fast_switch),    cmocka_unit_test(test_long_activity),
 		cmocka_unit_test(test_brief_waits),    cmocka_unit_test(test_preempted),
 		cmocka_unit_test(test_switch_in_look), cmocka_unit_test(test_hidden),
+		cmocka_unit_test(test_first_thread),   cmocka_unit_test(test_first_thread_unknown),
 	};
 
 	return cmocka_run_group_tests_name("clock", tests, begin, NULL);
