@@ -1,20 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* analysis/predict/transcribe_event.c - make the steps of one event */
-#include <libiberty/libiberty.h>
-
-#include "analysis/predict/transcribe_state.h"
-
-void transcribe_emit(struct transcribe *t, enum cpa_step_kind kind, uint32_t object, uint64_t value)
-{
-	struct cpa_script *script = &t->out->script;
-
-	if (script->steps == t->step_room) {
-		t->step_room = t->step_room ? 2 * t->step_room : 1024;
-		script->step = XRESIZEVEC(struct cpa_step, script->step, t->step_room);
-	}
-	script->step[script->steps++] = (struct cpa_step){ kind, object, t->work, value };
-	t->work = 0;
-}
+#include "analysis/predict/transcribe_stages.h"
 
 static void emit_pause(struct transcribe *t, uint64_t ticks)
 {

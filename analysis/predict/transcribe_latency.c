@@ -3,7 +3,7 @@
 #include <libiberty/libiberty.h>
 #include <stdlib.h>
 
-#include "analysis/predict/transcribe_state.h"
+#include "analysis/predict/transcribe_stages.h"
 
 /* A moment at which a thread begins or ceases to need a core. */
 struct moment {

@@ -27,6 +27,7 @@
 #include <libiberty/libiberty.h>
 #include <stdlib.h>
 
+#include "analysis/predict/transcribe_stages.h"
 #include "analysis/predict/transcribe_visits.h"
 
 #define LOOKS 16

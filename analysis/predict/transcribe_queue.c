@@ -6,7 +6,7 @@
 #include <libiberty/libiberty.h>
 #include <stdlib.h>
 
-#include "analysis/predict/transcribe_state.h"
+#include "analysis/predict/transcribe_stages.h"
 
 struct change {
 	uint64_t now;
@@ -65,18 +65,6 @@ static void find_bound(struct transcribe *t, const struct cpa_run_thread *thread
 		else if (event->kind == CPA_EV_DEQUEUE || event->kind == CPA_EV_ENQUEUE)
 			waited = 0;
 	}
-}
-
-uint32_t transcribe_item(struct transcribe *t)
-{
-	struct cpa_script *script = &t->out->script;
-
-	if (script->items == t->item_room) {
-		t->item_room = t->item_room ? 2 * t->item_room : 64;
-		script->item = XRESIZEVEC(struct cpa_script_item, script->item, t->item_room);
-	}
-	script->item[script->items] = (struct cpa_script_item){ CPA_NOWHERE, CPA_NOWHERE };
-	return ++script->items;
 }
 
 /* Store the number of the item that @get received. Return false if its enqueue is not known. */

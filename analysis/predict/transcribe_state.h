@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/predict/transcribe_state.h - state shared by transcribe*.c while a script is made */
+/*
+ * analysis/predict/transcribe_state.h - state while a script is made: what its stages ask of the
+ * run, and add to the script
+ */
 #ifndef CPA_ANALYSIS_PREDICT_TRANSCRIBE_STATE_H
 #define CPA_ANALYSIS_PREDICT_TRANSCRIBE_STATE_H
 
@@ -76,8 +79,6 @@ uint32_t transcribe_thread(const struct transcribe *t, uint32_t id);
 const struct cpa_history_event *transcribe_cause(const struct transcribe *t,
 						 const struct cpa_cause *cause, uint32_t **number);
 
-uint32_t transcribe_object(struct transcribe *t, enum cpa_script_kind kind, uint32_t count);
-
 /* The queue that the object in row @object belongs to; 0: none, or not known. */
 uint32_t transcribe_owner(const struct transcribe *t, uint32_t object);
 
@@ -91,10 +92,6 @@ enum cpa_object_kind transcribe_kind(const struct transcribe *t, uint32_t object
 bool transcribe_ordered(const struct transcribe *t, const struct cpa_history_event *event,
 			const struct cpa_history_event *cause);
 
-/* Append a step, after the work collected so far. */
-void transcribe_emit(struct transcribe *t, enum cpa_step_kind kind, uint32_t object,
-		     uint64_t value);
-
 /*
  * Ticks between the previous event and @event, not its thread's first, that no figure explains: the
  * profiler's own time, and waiting for a processor that the kernel did not report.
@@ -106,36 +103,14 @@ static inline uint64_t transcribe_gap(const struct cpa_history_event *event)
 	return event->arrived > known ? event->arrived - known : 0;
 }
 
-/*
- * Add the activity of thread @which that ends with @event, not its first; then the steps of @event.
- */
-void transcribe_activity(struct transcribe *t, uint32_t which,
-			 const struct cpa_history_event *event, const struct transcribe_part *part);
-void transcribe_operation(struct transcribe *t, const struct cpa_history_event *event,
-			  uint32_t number, const struct transcribe_part *part);
-
-/* Find waits that time out and are repeated. */
-void transcribe_polls(struct transcribe *t);
-
-/* Ticks of the wait of @event, after its release if it met one, in which the thread was ready, without a processor. */
-uint64_t transcribe_ready(const struct transcribe *t, const struct cpa_history_event *event);
-
-/* Compute the time from a thread's release until it runs. */
-void transcribe_latency(struct transcribe *t);
+/* Add an object. Return its number. */
+uint32_t transcribe_object(struct transcribe *t, enum cpa_script_kind kind, uint32_t count);
 
 /* Make a new item of a queue. Return its number + 1. */
 uint32_t transcribe_item(struct transcribe *t);
 
-/*
- * Find conditions that behave as queues, first come first served. Call after transcribe_queues().
- */
-void transcribe_pools(struct transcribe *t);
-
-/* Find the queues, the threads that get their items, and the items. */
-void transcribe_queues(struct transcribe *t);
-
-/* Store the process and external ticks of @event's activity after the changes. */
-void transcribe_weigh(const struct transcribe *t, const struct cpa_history_event *event,
-		      uint64_t *process, uint64_t *external);
+/* Append a step, after the work collected so far. */
+void transcribe_emit(struct transcribe *t, enum cpa_step_kind kind, uint32_t object,
+		     uint64_t value);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* analysis/predict/transcribe_weigh.c - time of an activity after changes to its components */
-#include "analysis/predict/transcribe_state.h"
+#include "analysis/predict/transcribe_stages.h"
 
 static double least(double a, double b)
 {
