@@ -98,6 +98,38 @@ static uint32_t emit_awaits(struct transcribe *t, const struct cpa_history_event
 	return met;
 }
 
+/* An acquire in recorded order, which is counted in *@count. */
+static void emit_ordered(struct transcribe *t, const struct cpa_history_event *event,
+			 uint64_t *count)
+{
+	if (emit_awaits(t, event))
+		++*count;
+	else if (!event->matched)
+		emit_unexplained(t, event);
+}
+
+/* A lock is taken or given back; of pthread_once() the recorded order is kept. */
+static void emit_use(struct transcribe *t, const struct cpa_history_event *event)
+{
+	bool once = transcribe_kind(t, event->object) == CPA_ONCE;
+
+	if (event->kind == CPA_EV_RDLOCK)
+		emit_lock(t, CPA_STEP_READ, event->object, event->class);
+	else if (event->kind == CPA_EV_LOCK && once)
+		emit_ordered(t, event, &t->out->weakness.ordered);
+	else if (!once)
+		emit_lock(t, event->kind == CPA_EV_LOCK ? CPA_STEP_LOCK : CPA_STEP_UNLOCK,
+			  event->object, event->class);
+}
+
+static void emit_sleep(struct transcribe *t, const struct cpa_history_event *event)
+{
+	if (event->causes) /* a wait for a signal's handler, which is one event */
+		emit_ordered(t, event, &t->out->weakness.ordered);
+	else if (event->other && !transcribe_owner(t, event->object))
+		emit_lock(t, CPA_STEP_UNLOCK, event->other, 0);
+}
+
 static void emit_wait(struct transcribe *t, const struct cpa_history_event *event)
 {
 	uint32_t met;
@@ -118,16 +150,6 @@ static void emit_wait(struct transcribe *t, const struct cpa_history_event *even
 		emit_lock(t, CPA_STEP_LOCK, event->other, 0);
 }
 
-/* An acquire in recorded order, which is counted in *@count. */
-static void emit_ordered(struct transcribe *t, const struct cpa_history_event *event,
-			 uint64_t *count)
-{
-	if (emit_awaits(t, event))
-		++*count;
-	else if (!event->matched)
-		emit_unexplained(t, event);
-}
-
 static void emit_thread(struct transcribe *t, enum cpa_step_kind kind, uint32_t id)
 {
 	uint32_t thread = transcribe_thread(t, id);
@@ -143,9 +165,23 @@ static void emit_thread(struct transcribe *t, enum cpa_step_kind kind, uint32_t 
 
 static void emit_join(struct transcribe *t, const struct cpa_history_event *event)
 {
+	t->out->weakness.children += event->kind == CPA_EV_CHILD && event->peer != 0;
 	if (!event->failed && transcribe_thread(t, event->peer) != CPA_NOWHERE)
 		emit_thread(t, CPA_STEP_JOIN, event->peer);
 	else
+		emit_unexplained(t, event);
+}
+
+static void emit_token(struct transcribe *t, const struct cpa_history_event *event)
+{
+	if (event->kind == CPA_EV_POST)
+		emit_on(t, CPA_STEP_POST, t->sem, event->object, CPA_SCRIPT_SEM, 0);
+	else if (event->kind == CPA_EV_ARRIVE && event->count)
+		emit_on(t, CPA_STEP_ARRIVE, t->barrier, event->object, CPA_SCRIPT_BARRIER,
+			event->count);
+	else if (event->kind == CPA_EV_SEM_WAIT && !event->failed && event->matched)
+		emit_on(t, CPA_STEP_TAKE, t->sem, event->object, CPA_SCRIPT_SEM, 0);
+	else if (event->kind == CPA_EV_SEM_WAIT)
 		emit_unexplained(t, event);
 }
 
@@ -175,106 +211,51 @@ static bool has_room(const struct transcribe *t, const struct cpa_history_event 
 	       event->stream <= t->cast->streams && t->changes->transfer[event->stream].roomy;
 }
 
-static void emit_known(struct transcribe *t, const struct cpa_history_event *event, uint32_t number)
+static void note_limit(struct cpa_weakness *weakness, uint8_t kind)
 {
-	/* Each kind has its line: the compiler tells of a new one. */
-	switch ((enum cpa_event_kind)event->kind) {
-	case CPA_EV_CREATE:
-	case CPA_EV_FORK:
-	case CPA_EV_EXEC:
+	if (kind == CPA_EV_TRY_FAILED)
+		weakness->tries++;
+	else
+		weakness->cut++;
+}
+
+/* The steps of an event by its kind alone, not by its role. */
+static void emit_by_kind(struct transcribe *t, const struct cpa_history_event *event,
+			 uint32_t number)
+{
+	switch (transcribe_way(event->kind)) {
+	case WAY_NONE:
+		return;
+	case WAY_COUNTED:
+		note_limit(&t->out->weakness, event->kind);
+		return;
+	case WAY_CREATE:
 		emit_thread(t, CPA_STEP_CREATE, event->peer);
 		return;
-	case CPA_EV_CHILD:
-		t->out->weakness.children += event->peer != 0;
+	case WAY_JOIN:
 		emit_join(t, event);
 		return;
-	case CPA_EV_JOIN:
-		emit_join(t, event);
+	case WAY_LOCK:
+		emit_use(t, event);
 		return;
-	case CPA_EV_LOCK:
-		if (transcribe_kind(t, event->object) == CPA_ONCE)
-			emit_ordered(t, event, &t->out->weakness.ordered);
+	case WAY_COND:
+		if (event->kind == CPA_EV_SLEEP)
+			emit_sleep(t, event);
 		else
-			emit_lock(t, CPA_STEP_LOCK, event->object, event->class);
+			emit_wait(t, event);
 		return;
-	case CPA_EV_RDLOCK:
-		emit_lock(t, CPA_STEP_READ, event->object, event->class);
+	case WAY_TOKEN:
+		emit_token(t, event);
 		return;
-	case CPA_EV_UNLOCK:
-		if (transcribe_kind(t, event->object) != CPA_ONCE)
-			emit_lock(t, CPA_STEP_UNLOCK, event->object, event->class);
-		return;
-	case CPA_EV_SLEEP:
-		if (event->causes) /* a wait for a signal's handler, which is one event */
-			emit_ordered(t, event, &t->out->weakness.ordered);
-		else if (event->other && !transcribe_owner(t, event->object))
-			emit_lock(t, CPA_STEP_UNLOCK, event->other, 0);
-		return;
-	case CPA_EV_WAIT:
-		emit_wait(t, event);
-		return;
-	case CPA_EV_ARRIVE:
-		if (event->count)
-			emit_on(t, CPA_STEP_ARRIVE, t->barrier, event->object, CPA_SCRIPT_BARRIER,
-				event->count);
-		return;
-	case CPA_EV_SEM_WAIT:
-		if (event->failed || !event->matched)
-			emit_unexplained(t, event);
-		else
-			emit_on(t, CPA_STEP_TAKE, t->sem, event->object, CPA_SCRIPT_SEM, 0);
-		return;
-	case CPA_EV_POST:
-		emit_on(t, CPA_STEP_POST, t->sem, event->object, CPA_SCRIPT_SEM, 0);
-		return;
-	case CPA_EV_ENQUEUE:
-	case CPA_EV_DEQUEUE:
+	case WAY_ITEM:
 		emit_item(t, event, number);
 		return;
-	case CPA_EV_AFTER:
-	case CPA_EV_PART:
-	case CPA_EV_PART_END: /* also where the master of the team goes on */
-	case CPA_EV_TEAM_END:
-	case CPA_EV_TEAM_LEAVE:
-	case CPA_EV_TASK_START:
-	case CPA_EV_TASK_WAIT:
+	case WAY_ORDERED:
 		emit_ordered(t, event, &t->out->weakness.ordered);
 		return;
-	case CPA_EV_READ:
-	case CPA_EV_WRITE:
-	case CPA_EV_POLL:
+	case WAY_STREAM:
 		if (!has_room(t, event))
 			emit_ordered(t, event, &t->out->weakness.streams);
-		return;
-	case CPA_EV_TRY_FAILED:
-		t->out->weakness.tries++;
-		return;
-	case CPA_EV_STOP:
-	case CPA_EV_RESTART:
-		t->out->weakness.cut++;
-		return;
-	case CPA_EV_START:
-	case CPA_EV_EXIT:
-	case CPA_EV_SIGNAL:
-	case CPA_EV_BROADCAST:
-	case CPA_EV_LEAVE:
-	case CPA_EV_ONCE:
-	case CPA_EV_EXTERNAL:
-	case CPA_EV_FUTEX_WAIT:
-	case CPA_EV_FUTEX_WAKE:
-	case CPA_EV_BEFORE:
-	case CPA_EV_DONE:
-	case CPA_EV_REGION:
-	case CPA_EV_REGION_END:
-	case CPA_EV_MARK:
-	case CPA_EV_TEAM:
-	case CPA_EV_TEAM_ARRIVE:
-	case CPA_EV_TASK:
-	case CPA_EV_TASK_END:
-	case CPA_EV_CLOSE:
-	case CPA_EV_NAME:
-	case CPA_EV_CHUNK:
-	case CPA_EV_KINDS:
 		return;
 	}
 }
@@ -327,19 +308,19 @@ void transcribe_operation(struct transcribe *t, const struct cpa_history_event *
 	case ROLE_SKIP:
 		return;
 	case ROLE_PUT:
-		emit_known(t, event, number);
+		emit_by_kind(t, event, number);
 		transcribe_emit(t, CPA_STEP_PUT, part->queue, part->item ? part->item - 1 : 0);
 		break;
 	case ROLE_GET:
 		/* In a visit to the mutex; of one that waited, that was for this. */
 		if (event->kind == CPA_EV_LOCK)
-			emit_known(t, event, number);
+			emit_by_kind(t, event, number);
 		emit_get(t, part);
 		if (event->kind == CPA_EV_UNLOCK)
-			emit_known(t, event, number);
+			emit_by_kind(t, event, number);
 		break;
 	case ROLE_NONE:
-		emit_known(t, event, number);
+		emit_by_kind(t, event, number);
 	}
 	emit_ready(t, event, unexplained);
 }

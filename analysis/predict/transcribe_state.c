@@ -62,34 +62,84 @@ enum cpa_object_kind transcribe_kind(const struct transcribe *t, uint32_t object
 								    0;
 }
 
-/* Whether an event of @kind is replayed as a wait for the recorded releases. */
-static bool awaits(uint8_t kind)
+/* Each kind has its line: the compiler tells of a new one. */
+enum transcribe_way transcribe_way(uint8_t kind)
 {
 	switch ((enum cpa_event_kind)kind) {
+	case CPA_EV_CREATE:
+	case CPA_EV_FORK:
+	case CPA_EV_EXEC:
+		return WAY_CREATE;
+	case CPA_EV_CHILD:
+	case CPA_EV_JOIN:
+		return WAY_JOIN;
+	case CPA_EV_LOCK:
+	case CPA_EV_RDLOCK:
+	case CPA_EV_UNLOCK:
+		return WAY_LOCK;
 	case CPA_EV_SLEEP:
 	case CPA_EV_WAIT:
+		return WAY_COND;
+	case CPA_EV_ARRIVE:
+	case CPA_EV_SEM_WAIT:
+	case CPA_EV_POST:
+		return WAY_TOKEN;
+	case CPA_EV_ENQUEUE:
+	case CPA_EV_DEQUEUE:
+		return WAY_ITEM;
 	case CPA_EV_AFTER:
 	case CPA_EV_PART:
-	case CPA_EV_PART_END:
+	case CPA_EV_PART_END: /* also where the master of the team goes on */
 	case CPA_EV_TEAM_END:
 	case CPA_EV_TEAM_LEAVE:
 	case CPA_EV_TASK_START:
 	case CPA_EV_TASK_WAIT:
+		return WAY_ORDERED;
 	case CPA_EV_READ:
 	case CPA_EV_WRITE:
 	case CPA_EV_POLL:
-		return true;
-	default:
-		return false;
+		return WAY_STREAM;
+	case CPA_EV_TRY_FAILED:
+	case CPA_EV_STOP:
+	case CPA_EV_RESTART:
+		return WAY_COUNTED;
+	case CPA_EV_START:
+	case CPA_EV_EXIT:
+	case CPA_EV_SIGNAL:
+	case CPA_EV_BROADCAST:
+	case CPA_EV_LEAVE:
+	case CPA_EV_ONCE:
+	case CPA_EV_EXTERNAL:
+	case CPA_EV_FUTEX_WAIT:
+	case CPA_EV_FUTEX_WAKE:
+	case CPA_EV_BEFORE:
+	case CPA_EV_DONE:
+	case CPA_EV_REGION:
+	case CPA_EV_REGION_END:
+	case CPA_EV_MARK:
+	case CPA_EV_TEAM:
+	case CPA_EV_TEAM_ARRIVE:
+	case CPA_EV_TASK:
+	case CPA_EV_TASK_END:
+	case CPA_EV_CLOSE:
+	case CPA_EV_NAME:
+	case CPA_EV_CHUNK:
+	case CPA_EV_KINDS:
+		break;
 	}
+	return WAY_NONE;
 }
 
 bool transcribe_ordered(const struct transcribe *t, const struct cpa_history_event *event,
 			const struct cpa_history_event *cause)
 {
+	enum transcribe_way way = transcribe_way(event->kind);
+
 	if (event->kind == CPA_EV_LOCK)
 		return transcribe_kind(t, event->object) == CPA_ONCE;
-	return awaits(event->kind) && cause->kind != CPA_EV_UNLOCK && cause->kind != CPA_EV_SLEEP &&
+	if (way != WAY_COND && way != WAY_ORDERED && way != WAY_STREAM)
+		return false;
+	return cause->kind != CPA_EV_UNLOCK && cause->kind != CPA_EV_SLEEP &&
 	       cause->kind != CPA_EV_ENQUEUE && cause->kind != CPA_EV_DEQUEUE;
 }
 

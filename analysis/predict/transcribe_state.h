@@ -36,6 +36,20 @@ struct transcribe_queue {
 	bool bounded;
 };
 
+/* What becomes of an event, by its kind. */
+enum transcribe_way {
+	WAY_NONE,    /* no step */
+	WAY_COUNTED, /* no step, and a limit of the prediction */
+	WAY_CREATE,  /* of a thread or process */
+	WAY_JOIN,
+	WAY_LOCK,
+	WAY_COND,
+	WAY_TOKEN, /* barriers, semaphores */
+	WAY_ITEM,
+	WAY_ORDERED, /* a wait for the releases that it met; */
+	WAY_STREAM,  /* the same, of a read, write or poll */
+};
+
 /* The role of an event of a condition that is replayed as a queue. */
 enum transcribe_role { ROLE_NONE, ROLE_SKIP, ROLE_PUT, ROLE_GET };
 
@@ -84,6 +98,9 @@ uint32_t transcribe_owner(const struct transcribe *t, uint32_t object);
 
 /* enum cpa_object_kind; 0: not known. */
 enum cpa_object_kind transcribe_kind(const struct transcribe *t, uint32_t object);
+
+/* @kind: enum cpa_event_kind */
+enum transcribe_way transcribe_way(uint8_t kind);
 
 /*
  * Whether @event must be ordered after @cause by an offer, because nothing else in the replay does
