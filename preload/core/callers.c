@@ -4,7 +4,6 @@
 #include <errno.h>
 
 #include "preload/clock/clock.h"
-#include "preload/core/dlopen.h"
 #include "preload/core/unload.h"
 #include "preload/core/function.h"
 #include "preload/core/guard.h"
@@ -30,7 +29,7 @@
 /* Memory of a walk. */
 struct cpa_callers {
 	struct cpa_walk walk;
-	uint32_t loads; /* generation of what is remembered: preload/core/dlopen.h */
+	uint32_t loads; /* cpa_unloads for which what is remembered holds */
 	struct cpa_places places;
 };
 
@@ -147,7 +146,7 @@ static uint32_t walk_from(struct cpa_callers *c, struct cpa_stack_own own,
 
 	if (!cpa_unload_hold())
 		return 0;
-	if (cpa_dlopen_changed(&c->loads)) {
+	if (cpa_unloads_changed(&c->loads)) {
 		cpa_walk_forget(&c->walk);
 		memset(&c->places, 0, sizeof(c->places));
 	}

@@ -27,8 +27,6 @@
 #include "preload/core/signal.h"
 #include "shadow/arch/arch.h"
 
-uint32_t cpa_dlopen_generation;
-
 void cpa_dlopen_forked(void)
 {
 	cpa_unload_forked(cpa_tls.unloads);
@@ -138,12 +136,12 @@ CPA_EXPORT int dlclose(void *handle)
 	int ret, err;
 
 	/* ACQ_REL: before anything is unloaded. Pairs with look() in preload/lib/next_symbol.c. */
-	__atomic_fetch_add(&cpa_dlopen_generation, 1, __ATOMIC_ACQ_REL);
+	__atomic_fetch_add(&cpa_unloads, 1, __ATOMIC_ACQ_REL);
 	unload_begins();
 	ret = REAL(dlclose)(handle);
 	unload_ended();
 	/* ACQ_REL: forget also what a destructor has looked up in the meantime. */
-	__atomic_fetch_add(&cpa_dlopen_generation, 1, __ATOMIC_ACQ_REL);
+	__atomic_fetch_add(&cpa_unloads, 1, __ATOMIC_ACQ_REL);
 	err = errno;
 	w = cpa_enter_known();
 	if (w) {

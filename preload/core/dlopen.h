@@ -11,20 +11,6 @@
 
 #include "shadow/store/session.h"
 
-/* Changes with every dlclose(), after which cached addresses may lie in another module. Atomic. */
-extern CPA_HIDDEN uint32_t cpa_dlopen_generation;
-
-/* Whether a library was unloaded since generation *@then. Sets *@then to the present one. */
-static inline bool cpa_dlopen_changed(uint32_t *then)
-{
-	/* Relaxed: a user of a library loaded since has synchronized with its loader. */
-	uint32_t now = __atomic_load_n(&cpa_dlopen_generation, __ATOMIC_RELAXED);
-	bool changed = *then != now;
-
-	*then = now;
-	return changed;
-}
-
 /* In a child of fork(), which has no other threads. */
 CPA_HIDDEN void cpa_dlopen_forked(void);
 

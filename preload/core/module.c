@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "preload/core/dlopen.h"
+#include "preload/core/unload.h"
 #include "preload/libc/settings.h"
 #include "preload/unwind/frame_table.h"
 #include "shadow/store/hash.h"
@@ -23,7 +23,7 @@
 #define PLACES 1024u /* a power of 2 */
 #define PROBES 16u   /* entries in which a place may be */
 #define BUSY   2u    /* key of an entry that a thread writes; those of places are odd */
-#define LOADS  21u   /* bits of a key: 1, and cpa_dlopen_generation, cut */
+#define LOADS  21u   /* bits of a key: 1, and cpa_unloads, cut */
 
 /* Path of the executable. */
 static char program[256];
@@ -35,7 +35,7 @@ static char program[256];
  * finds the same key before and after has read what belongs to it. Keys never become 0 again.
  */
 static struct place {
-	uint64_t key;	     /* atomic; 0: unused. {hash:43, cpa_dlopen_generation:20, 1:1} */
+	uint64_t key;	     /* atomic; 0: unused. {hash:43, cpa_unloads:20, 1:1} */
 	uint64_t start, end; /* atomic */
 	uint64_t by;	     /* atomic: bytes above the addresses in the row */
 	uint32_t row;	     /* atomic */
@@ -177,7 +177,7 @@ static uint32_t file_row(const struct dl_find_object *o, const char *path, uint6
 	return row;
 }
 
-/* The key of the place of @o, of @path, from @loads of cpa_dlopen_generation on. */
+/* The key of the place of @o, of @path, from @loads of cpa_unloads on. */
 static uint64_t place_key(const struct dl_find_object *o, const char *path, uint32_t loads)
 {
 	uint64_t hash = (uint64_t)o->dlfo_map_start ^ cpa_hash((uint64_t)o->dlfo_map_end);
@@ -305,7 +305,7 @@ static uint32_t look_up(uint64_t *address, struct place **place)
 	uint32_t row, loads;
 
 	/* ACQUIRE: before the loader is asked. Pairs with dlclose(). */
-	loads = __atomic_load_n(&cpa_dlopen_generation, __ATOMIC_ACQUIRE);
+	loads = __atomic_load_n(&cpa_unloads, __ATOMIC_ACQUIRE);
 	*place = NULL;
 	if (!find_object(*address, &o))
 		return 0;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "preload/core/module.h"
-#include "preload/core/dlopen.h"
+#include "preload/core/unload.h"
 #include "preload/core/identity.h"
 #include "preload/core/shared.h"
 #include "shadow/edge/object.h"
@@ -36,7 +36,7 @@ uint32_t cpa_object_unnamed(enum cpa_component_kind kind, uint32_t object_kind, 
  */
 static void forget_unloaded(struct cpa_worker *w)
 {
-	if (likely(!cpa_dlopen_changed(&w->objects.loads)))
+	if (likely(!cpa_unloads_changed(&w->objects.loads)))
 		return;
 	memset(w->nodes.places, 0, sizeof(w->nodes.places));
 	memset(w->objects.classes, 0, sizeof(w->objects.classes));

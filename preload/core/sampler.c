@@ -12,7 +12,7 @@
 #include "preload/libc/private_fds.h"
 #include "preload/libc/confined.h"
 #include "preload/core/function.h"
-#include "preload/core/dlopen.h"
+#include "preload/core/unload.h"
 #include "preload/libc/real.h"
 #include "preload/libc/settings.h"
 #include "preload/libc/signal_mask.h"
@@ -80,7 +80,7 @@ static void note(struct cpa_sampler *s, uint64_t pc, unsigned times)
 
 	if (s->paused || cpa_function_is_ours(pc)) /* our time is measured */
 		return;
-	if (unlikely(cpa_dlopen_changed(&s->loads)))
+	if (unlikely(cpa_unloads_changed(&s->loads)))
 		memset(s->functions, 0, sizeof(s->functions));
 	if (s->functions[at].pc != pc) {
 		s->functions[at].id = cpa_function_at(pc);

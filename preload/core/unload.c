@@ -11,6 +11,8 @@
 #define PATIENCE 20000u /* naps of NAP_NS */
 #define NAP_NS	 50000
 
+uint32_t cpa_unloads;
+
 /* Atomic: threads that read modules, and threads that unload some. */
 static uint32_t reading, unloading;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/core/unload.h - libraries are not unloaded while a thread reads their tables
+ * preload/core/unload.h - how often libraries were unloaded, and none while a thread reads their tables
  *
  * A thread that unwinds a stack reads the tables of modules which need not be those of the running
  * code. A thread that unloads a library keeps new readers out, and lets those that are in finish.
@@ -12,6 +12,20 @@
 #include <stdint.h>
 
 #include "shadow/store/session.h"
+
+/* Grows with every dlclose(), after which cached addresses may lie in another module. Atomic. */
+extern CPA_HIDDEN uint32_t cpa_unloads;
+
+/* Whether a library was unloaded since generation *@then. Sets *@then to the present one. */
+static inline bool cpa_unloads_changed(uint32_t *then)
+{
+	/* Relaxed: a user of a library loaded since has synchronized with its loader. */
+	uint32_t now = __atomic_load_n(&cpa_unloads, __ATOMIC_RELAXED);
+	bool changed = *then != now;
+
+	*then = now;
+	return changed;
+}
 
 /*
  * Whether no library is unloaded until cpa_unload_let(). Neither waits. While one is unloaded the loader

@@ -27,7 +27,7 @@ struct cpa_worker_objects {
 		uint32_t kind;	 /* enum cpa_object_kind */
 		uint32_t class;	 /* component row */
 	} classes[CPA_CLASS_CACHE];
-	uint32_t loads; /* cpa_dlopen_generation for which `classes` and worker.nodes hold */
+	uint32_t loads; /* cpa_unloads for which `classes` and worker.nodes hold */
 };
 
 #endif

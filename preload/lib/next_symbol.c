@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "preload/core/function.h"
-#include "preload/core/dlopen.h"
+#include "preload/core/unload.h"
 #include "preload/core/signal.h"
 #include "preload/libc/log.h"
 #include "preload/libc/symbol.h"
@@ -29,7 +29,7 @@ static void *look(const struct cpa_next_symbol_module *m, unsigned number, uint6
 		return NULL;
 	/* Relaxed: a thread that calls from a module knows that the module was loaded. */
 	if (caller < start || caller >= end ||
-	    then != __atomic_load_n(&cpa_dlopen_generation, __ATOMIC_RELAXED))
+	    then != __atomic_load_n(&cpa_unloads, __ATOMIC_RELAXED))
 		return NULL;
 	return f;
 }
@@ -274,7 +274,7 @@ static __attribute__((noinline, cold)) void *find_slow(struct cpa_next_symbol_li
 	if (holds)
 		before = cpa_signal_hold();
 	/* ACQUIRE: the lookup comes after this. Pairs with dlclose() in preload/core/dlopen.c. */
-	m.generation = __atomic_load_n(&cpa_dlopen_generation, __ATOMIC_ACQUIRE);
+	m.generation = __atomic_load_n(&cpa_unloads, __ATOMIC_ACQUIRE);
 	resolve(library, number, caller, &m);
 	keep(library, &m);
 	if (!m.function[number])

@@ -18,7 +18,7 @@
 #include <link.h>
 #include <stdlib.h>
 
-#include "preload/core/dlopen.h"
+#include "preload/core/unload.h"
 #include "preload/core/object.h"
 #include "preload/libc/pool.h"
 #include "preload/libc/real.h"
@@ -401,7 +401,7 @@ bool cpa_ompt_has(const void *address)
 {
 	uint64_t at = (uint64_t)address;
 	/* Relaxed, all but one: written once, unless libraries come and go. */
-	uint32_t now = __atomic_load_n(&cpa_dlopen_generation, __ATOMIC_RELAXED);
+	uint32_t now = __atomic_load_n(&cpa_unloads, __ATOMIC_RELAXED);
 	struct dl_find_object o;
 	struct cpa_image image;
 

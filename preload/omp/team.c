@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "preload/core/dlopen.h"
+#include "preload/core/unload.h"
 #include "preload/core/module.h"
 #include "preload/core/object.h"
 #include "preload/libc/pool.h"
@@ -46,7 +46,7 @@ uint32_t cpa_omp_construct(struct cpa_omp *omp, enum cpa_component_kind kind, ui
 
 	if (!address)
 		return 0;
-	if (unlikely(cpa_dlopen_changed(&omp->loads))) /* other code may be there now */
+	if (unlikely(cpa_unloads_changed(&omp->loads))) /* other code may be there now */
 		memset(omp->constructs, 0, sizeof(omp->constructs));
 	if (unlikely(omp->constructs[at].address != address ||
 		     omp->constructs[at].kind != (uint32_t)kind)) {

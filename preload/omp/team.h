@@ -103,7 +103,7 @@ struct cpa_omp {
 	struct cpa_team *standing_team; /* of that part */
 	/* The program's construct that our wrapper passes on to libomp, which tells of the wrapper. */
 	uint64_t passed_function, passed_caller;
-	/* Components of constructs met lately, and cpa_dlopen_generation then. */
+	/* Components of constructs met lately, and cpa_unloads then. */
 	struct {
 		uint64_t address;
 		uint32_t kind, component;

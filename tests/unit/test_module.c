@@ -23,7 +23,7 @@
 #define LOOKS	1000000u
 #define THREADS 4
 
-uint32_t cpa_dlopen_generation;
+uint32_t cpa_unloads;
 
 static uint64_t keys[3 * PROBES];
 
