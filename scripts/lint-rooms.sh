@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 most_lines=600
 rooms=(
 	shadow/arch shadow/format shadow/store shadow/path shadow/journal shadow/graph shadow/edge
-	preload/libc preload/clock preload/unwind preload/core preload/stream preload/process preload/lib
+	preload/libc preload/clock preload/unwind preload/code preload/core preload/stream preload/process preload/lib
 	preload/sync preload/omp
 	analysis/util analysis/input analysis/symbols analysis/profile analysis/derived analysis/metrics
 	analysis/verdict analysis/exact analysis/predict analysis/render analysis/export analysis/page

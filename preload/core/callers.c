@@ -4,10 +4,10 @@
 #include <errno.h>
 
 #include "preload/clock/clock.h"
-#include "preload/core/unload.h"
-#include "preload/core/function.h"
+#include "preload/code/unload.h"
+#include "preload/code/function.h"
 #include "preload/core/guard.h"
-#include "preload/core/places.h"
+#include "preload/code/places.h"
 #include "preload/core/signal.h"
 #include "preload/libc/confined.h"
 #include "preload/libc/pool.h"

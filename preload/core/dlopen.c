@@ -19,9 +19,9 @@
 #include <link.h>
 #include <string.h>
 
-#include "preload/core/module.h"
+#include "preload/code/module.h"
 #include "preload/core/object.h"
-#include "preload/core/unload.h"
+#include "preload/code/unload.h"
 #include "preload/core/window.h"
 #include "preload/libc/real.h"
 #include "preload/core/signal.h"

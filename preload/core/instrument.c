@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
-#include "preload/core/function.h"
-#include "preload/core/module.h"
+#include "preload/code/function.h"
+#include "preload/code/module.h"
 #include "preload/libc/real.h"
 #include "preload/core/signal.h"
 #include "shadow/graph/call.h"

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "preload/core/module.h"
-#include "preload/core/unload.h"
+#include "preload/code/module.h"
+#include "preload/code/unload.h"
 #include "preload/core/identity.h"
 #include "preload/core/shared.h"
 #include "shadow/edge/object.h"

@@ -11,8 +11,8 @@
 
 #include "preload/libc/private_fds.h"
 #include "preload/libc/confined.h"
-#include "preload/core/function.h"
-#include "preload/core/unload.h"
+#include "preload/code/function.h"
+#include "preload/code/unload.h"
 #include "preload/libc/real.h"
 #include "preload/libc/settings.h"
 #include "preload/libc/signal_mask.h"

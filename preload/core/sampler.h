@@ -67,7 +67,7 @@ struct cpa_sampler {
 	uint32_t unknown;   /* of the samples' weight: not in `sample` yet */
 	uint32_t lost;	    /* ditto: parts that gave their places to others */
 	struct cpa_sampled sample[CPA_SAMPLED];
-	/* Program counters to ids of functions, as of `loads` unloads of libraries: preload/core/unload.h. */
+	/* Program counters to ids of functions, as of `loads` unloads of libraries: preload/code/unload.h. */
 	uint32_t loads;
 	struct {
 		uint64_t pc;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "preload/core/computes.h"
 #include "preload/core/event.h"
-#include "preload/core/function.h"
+#include "preload/code/function.h"
 #include "preload/core/identity.h"
 #include "preload/core/instrument.h"
 #include "preload/core/op.h"

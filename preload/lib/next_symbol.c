@@ -6,8 +6,8 @@
 #include <link.h>
 #include <string.h>
 
-#include "preload/core/function.h"
-#include "preload/core/unload.h"
+#include "preload/code/function.h"
+#include "preload/code/unload.h"
 #include "preload/core/signal.h"
 #include "preload/libc/log.h"
 #include "preload/libc/symbol.h"

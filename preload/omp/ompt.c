@@ -18,7 +18,7 @@
 #include <link.h>
 #include <stdlib.h>
 
-#include "preload/core/unload.h"
+#include "preload/code/unload.h"
 #include "preload/core/object.h"
 #include "preload/libc/pool.h"
 #include "preload/libc/real.h"

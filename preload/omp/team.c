@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "preload/core/unload.h"
-#include "preload/core/module.h"
+#include "preload/code/unload.h"
+#include "preload/code/module.h"
 #include "preload/core/object.h"
 #include "preload/libc/pool.h"
 #include "shadow/edge/object.h"

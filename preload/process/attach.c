@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 
 #include "preload/clock/ready.h"
-#include "preload/core/module.h"
+#include "preload/code/module.h"
 #include "preload/core/region.h"
 #include "preload/core/track.h"
 #include "preload/core/window.h"

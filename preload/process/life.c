@@ -17,7 +17,7 @@
 #include "preload/core/callers.h"
 #include "preload/process/attach.h"
 #include "preload/process/end_key.h"
-#include "preload/core/module.h"
+#include "preload/code/module.h"
 #include "preload/libc/log.h"
 #include "preload/libc/memory.h"
 #include "preload/core/computes.h"

@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-#include "preload/core/function.h"
-#include "preload/core/module.h"
+#include "preload/code/function.h"
+#include "preload/code/module.h"
 #include "preload/core/object.h"
 
 static bool is_function(uint64_t address)

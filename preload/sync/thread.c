@@ -16,7 +16,7 @@
 #include <threads.h>
 #include <unistd.h>
 
-#include "preload/core/module.h"
+#include "preload/code/module.h"
 #include "preload/process/attach.h"
 #include "preload/process/life.h"
 #include "preload/core/identity.h"

@@ -13,7 +13,7 @@
 #include <pthread.h>
 
 /* NOLINTNEXTLINE(bugprone-suspicious-include): its static functions are tested. */
-#include "preload/core/module.c"
+#include "preload/code/module.c"
 /* NOLINTNEXTLINE(bugprone-suspicious-include): the same. */
 #include "preload/unwind/frame_table.c"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/unit/test_places.c - preload/core/places.h: what is remembered of one frame is not taken for another */
+/* tests/unit/test_places.c - preload/code/places.h: what is remembered of one frame is not taken for another */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #include "tests/unit/shadow_session.h"
 
 /* NOLINTNEXTLINE(bugprone-suspicious-include): without the tables of real modules. */
-#include "preload/core/places.c"
+#include "preload/code/places.c"
 
 #define PAGE	 UINT64_C(0x7f0000003000)
 #define FUNCTION UINT64_C(0x7f0000002fc0)

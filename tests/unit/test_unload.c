@@ -15,7 +15,7 @@
 #include <time.h>
 
 /* NOLINTNEXTLINE(bugprone-suspicious-include): its static variables are looked at. */
-#include "preload/core/unload.c"
+#include "preload/code/unload.c"
 
 #define LOST_NS 100000000
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* preload/core/places.h - rows of the sites where frames are, remembered from walk to walk */
-#ifndef CPA_PRELOAD_CORE_PLACES_H
-#define CPA_PRELOAD_CORE_PLACES_H
+/* preload/code/places.h - rows of the sites where frames are, remembered from walk to walk */
+#ifndef CPA_PRELOAD_CODE_PLACES_H
+#define CPA_PRELOAD_CODE_PLACES_H
 
 #include "preload/unwind/walk.h"
 #include "shadow/store/table.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "preload/core/unload.h"
+#include "preload/code/unload.h"
 
 #include <errno.h>
 #include <time.h>

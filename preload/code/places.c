@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "preload/core/places.h"
+#include "preload/code/places.h"
 
-#include "preload/core/function.h"
+#include "preload/code/function.h"
 
 #define MOST_SITES 131072u /* sites of a session from which on stacks have no line, */
 #define MOST_NODES 262144u /* or contexts from which on they have none of their calls */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/core/unload.h - how often libraries were unloaded, and none while a thread reads their tables
+ * preload/code/unload.h - how often libraries were unloaded, and none while a thread reads their tables
  *
  * A thread that unwinds a stack reads the tables of modules which need not be those of the running
  * code. A thread that unloads a library keeps new readers out, and lets those that are in finish.
  */
-#ifndef CPA_PRELOAD_CORE_UNLOAD_H
-#define CPA_PRELOAD_CORE_UNLOAD_H
+#ifndef CPA_PRELOAD_CODE_UNLOAD_H
+#define CPA_PRELOAD_CODE_UNLOAD_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@
 /* Grows with every dlclose(), after which cached addresses may lie in another module. Atomic. */
 extern CPA_HIDDEN uint32_t cpa_unloads;
 
-/* Whether a library was unloaded since generation *@then. Sets *@then to the present one. */
+/* Whether a library was unloaded since cpa_unloads was *@then. Sets *@then to what it is. */
 static inline bool cpa_unloads_changed(uint32_t *then)
 {
 	/* Relaxed: a user of a library loaded since has synchronized with its loader. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/core/function.h - from an address to function and site
+ * preload/code/function.h - from an address to function and site
  *
  * Uses the unwind tables that every module carries (PT_GNU_EH_FRAME, its binary search table), so
  * stripped code works, and _dl_find_object(), which takes no lock. Async-signal-safe.
  */
-#ifndef CPA_PRELOAD_CORE_FUNCTION_H
-#define CPA_PRELOAD_CORE_FUNCTION_H
+#ifndef CPA_PRELOAD_CODE_FUNCTION_H
+#define CPA_PRELOAD_CODE_FUNCTION_H
 
 #include "shadow/graph/component.h"
 

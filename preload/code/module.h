@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/core/module.h - from an address to the row of its module
+ * preload/code/module.h - from an address to the row of its module
  *
  * A file has one row in the session, wherever its processes load it and however often: the file is
  * known by its path, its build id and its size in memory. The row has the addresses of whoever met the
@@ -8,8 +8,8 @@
  *
  * Each process remembers where it has which module. Async-signal-safe, lock-free.
  */
-#ifndef CPA_PRELOAD_CORE_MODULE_H
-#define CPA_PRELOAD_CORE_MODULE_H
+#ifndef CPA_PRELOAD_CODE_MODULE_H
+#define CPA_PRELOAD_CODE_MODULE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "preload/core/function.h"
+#include "preload/code/function.h"
 
 #include <dlfcn.h>
 
-#include "preload/core/module.h"
-#include "preload/core/unload.h"
+#include "preload/code/module.h"
+#include "preload/code/unload.h"
 #include "preload/libc/signal_mask.h"
 #include "preload/unwind/frame_table.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "preload/core/module.h"
+#include "preload/code/module.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "preload/core/unload.h"
+#include "preload/code/unload.h"
 #include "preload/libc/settings.h"
 #include "preload/unwind/frame_table.h"
 #include "shadow/store/hash.h"
