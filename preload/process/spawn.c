@@ -244,10 +244,40 @@ CPA_EXPORT int system(const char *command)
 /*
  * Streams of popen(), and the children that pclose() will wait for. stream 0: free, 1: being set.
  */
-static struct {
+static struct stream {
 	uint64_t stream, since; /* tick before the child began */
 	uint32_t token, place;
 } streams[STREAMS];
+
+/* Take a place whose stream is @key. NULL: there is none. */
+static struct stream *take_place(uint64_t key)
+{
+	for (unsigned i = 0; i < STREAMS; i++) {
+		uint64_t found = key;
+
+		/* ACQUIRE: who had the place is done with it. Pairs with the RELEASE of popen() and pclose(). */
+		if (__atomic_compare_exchange_n(&streams[i].stream, &found, 1, false,
+						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			return &streams[i];
+	}
+	return NULL;
+}
+
+/* Note that the child of @o is behind @stream. A stream of before at that address was closed by fclose(). */
+static void note_stream(const FILE *stream, const struct offer *o)
+{
+	struct stream *s = take_place((uint64_t)stream);
+
+	if (!s)
+		s = take_place(0);
+	if (!s)
+		return;
+	s->since = o->now;
+	s->token = o->token;
+	s->place = o->place;
+	/* RELEASE: pairs with pclose() and take_place(). */
+	__atomic_store_n(&s->stream, (uint64_t)stream, __ATOMIC_RELEASE);
+}
 
 CPA_EXPORT FILE *popen(const char *command, const char *mode)
 {
@@ -259,20 +289,8 @@ CPA_EXPORT FILE *popen(const char *command, const char *mode)
 	cpa_holders_forked(false);
 	if (o.token && !ret)
 		withdraw(o.place, o.token);
-	for (unsigned i = 0; ret && i < STREAMS; i++) {
-		uint64_t none = 0;
-
-		/* ACQUIRE: pclose() is done with the place. Pairs with its RELEASE. */
-		if (!__atomic_compare_exchange_n(&streams[i].stream, &none, 1, false,
-						 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-			continue;
-		streams[i].since = o.now;
-		streams[i].token = o.token;
-		streams[i].place = o.place;
-		/* RELEASE: pairs with pclose(). */
-		__atomic_store_n(&streams[i].stream, (uint64_t)ret, __ATOMIC_RELEASE);
-		break;
-	}
+	if (ret)
+		note_stream(ret, &o);
 	return ret;
 }
 
@@ -290,7 +308,7 @@ CPA_EXPORT int pclose(FILE *stream)
 		since = streams[i].since;
 		token = streams[i].token;
 		place = streams[i].place;
-		/* RELEASE: the place may be used again. Pairs with popen(). */
+		/* RELEASE: the place may be used again. Pairs with take_place(). */
 		__atomic_store_n(&streams[i].stream, 0, __ATOMIC_RELEASE);
 		break;
 	}

@@ -4,6 +4,7 @@
  *
  *	cancelled	system() is cancelled while its child waits
  *	leaving		system() is cancelled while its child ends: its profile has ended
+ *	closed		streams of popen() are closed by fclose(), and one by pclose(), whose child exits with 5
  *	several		threads in system() at once; each child exits with the number in its argument
  *	syscall		children that exit with 5 and 6 are waited for by syscall()
  *	late		a child of vfork() waits before it becomes another program, when there is a mark
@@ -104,6 +105,22 @@ static int several(void)
 	return 0;
 }
 
+/* With the C library it waits, too. Compilers warn of it. */
+static int (*volatile close_file)(FILE *) = fclose;
+
+static int closed(void)
+{
+	FILE *stream;
+
+	for (int i = 0; i < 3; i++) {
+		stream = popen("exit 4", "r");
+		if (!stream || WEXITSTATUS(close_file(stream)) != 4)
+			return 1;
+	}
+	stream = popen("exit 5", "r");
+	return !stream || WEXITSTATUS(pclose(stream)) != 5;
+}
+
 static int by_syscall(void)
 {
 	siginfo_t info = { 0 };
@@ -190,6 +207,8 @@ int main(int argc, char **argv)
 	own = argv[0];
 	if (argc == 2 && !strcmp(argv[1], "several"))
 		return several();
+	if (argc == 2 && !strcmp(argv[1], "closed"))
+		return closed();
 	if (pipe(there) || pipe(go_on) || dup2(there[1], 30) < 0 || dup2(go_on[0], 31) < 0 ||
 	    argc < 2)
 		return 1;
