@@ -191,9 +191,9 @@ static void cast_queue(struct transcribe *t, uint32_t row)
 void transcribe_queues(struct transcribe *t)
 {
 	for (uint32_t i = 1; i <= t->cast->objects; i++) {
-		uint32_t owner = transcribe_owner(t, i);
+		uint32_t owner = transcribe_owner(t, i), kind = t->cast->object_kind[i];
 
-		if (owner && t->cast->object_kind[i] == CPA_MUTEX && !t->queue[owner].lock)
+		if (owner && (kind == CPA_MUTEX || kind == CPA_OMP_LOCK) && !t->queue[owner].lock)
 			t->queue[owner].lock = i;
 	}
 	for (uint32_t i = 0; i < t->run->threads; i++) {

@@ -53,6 +53,7 @@ const char *cpa_names_object_kind(uint32_t kind)
 		[CPA_FUTEX] = "futex",
 		[CPA_ANNOTATION] = "annotation",
 		[CPA_SIGNALS] = "signal",
+		[CPA_OMP_LOCK] = "mutex",
 	};
 
 	return word(words, ARRAY_SIZE(words), kind);

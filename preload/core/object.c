@@ -87,7 +87,7 @@ static void retire(struct cpa_worker *w, struct cpa_object *o)
 	o->depth = 0;
 	o->acquisitions = o->contended = o->handoffs = 0;
 	o->wait = o->hold = 0;
-	o->user = o->run = o->mean = o->lost = 0;
+	o->user = o->run = o->mean = o->lost = o->asked = 0;
 }
 
 uint32_t cpa_object_row(const void *address)
@@ -246,11 +246,18 @@ static struct cpa_object *make(struct cpa_worker *w, struct cpa_object *o,
 static uint32_t shared_row(struct cpa_worker *w, struct cpa_object *o, const void *address)
 {
 	uint64_t key;
-	uint32_t row;
+	uint32_t row, asked;
 
 	/* ACQUIRE pairs with take_over(). */
 	if (__atomic_load_n(&o->kind, __ATOMIC_ACQUIRE) == CPA_ALIAS && o->depth)
 		return o->depth;
+	/*
+	 * Some objects that processes could share are in memory of one: to ask takes hundreds of microseconds, so that
+	 * the answer is believed for longer each time. Relaxed: a sum.
+	 */
+	asked = __atomic_fetch_add(&o->asked, 1, __ATOMIC_RELAXED);
+	if (asked & (asked - 1))
+		return 0;
 	key = cpa_shared_key(address);
 	row = key ? cpa_table_intern(CPA_TABLE_OBJECTS, key, NULL, NULL) : 0;
 	if (!row || !take_over(w, o, o->kind, CPA_ALIAS, 0))

@@ -84,7 +84,10 @@ CPA_HIDDEN struct cpa_object *cpa_object_of_class_slow(struct cpa_worker *w, con
 /* Index of @address in the cache worker.objects. */
 static inline unsigned cpa_object_cached(const void *address)
 {
-	return (unsigned)((uint64_t)address >> 3) % CPA_OBJECT_CACHE;
+	uint64_t a = (uint64_t)address;
+
+	/* Locks of four bytes may lie side by side: they differ in bit 2, which becomes the highest of the index. */
+	return (unsigned)(a >> 3 ^ a << 5) % CPA_OBJECT_CACHE;
 }
 
 static inline struct cpa_object *cpa_object_of(struct cpa_worker *w, const void *address,

@@ -156,18 +156,19 @@ static void name(struct cpa_worker *w, const void *lock)
 	unsigned at = cpa_object_cached(lock);
 	struct cpa_component_name class = { .kind = CPA_LOCK,
 					    .by = CPA_BY_NAME,
-					    .object_kind = CPA_MUTEX };
+					    .object_kind = CPA_OMP_LOCK };
 
 	if (likely(w->objects.cache[at].address == (uint64_t)lock))
 		return;
 	class.address = cpa_name(lock == &critical ? "omp critical" : "omp atomic");
-	cpa_object_of_class(w, lock, CPA_MUTEX, class.address ? cpa_component_intern(&class) : 0);
+	cpa_object_of_class(w, lock, CPA_OMP_LOCK,
+			    class.address ? cpa_component_intern(&class) : 0);
 }
 
 static struct cpa_lock_op begin(const void *lock, uint64_t caller)
 {
 	struct cpa_lock_op l =
-		CPA_LOCK_OP(is_inner() ? NULL : cpa_enter(), lock, CPA_MUTEX, caller);
+		CPA_LOCK_OP(is_inner() ? NULL : cpa_enter(), lock, CPA_OMP_LOCK, caller);
 
 	if (l.op.w && (lock == &critical || lock == &atomic_update))
 		name(l.op.w, lock);
@@ -178,7 +179,8 @@ static struct cpa_lock_op begin(const void *lock, uint64_t caller)
 /* The shadow of the section @lock, if the thread is its user and it seems to be free; else NULL. */
 static struct cpa_object *own_section(const void *lock)
 {
-	struct cpa_object *o = is_inner() ? NULL : cpa_lock_used(lock, CPA_MUTEX, cpa_epoch_seen());
+	struct cpa_object *o = is_inner() ? NULL :
+					    cpa_lock_used(lock, CPA_OMP_LOCK, cpa_epoch_seen());
 
 	/* Relaxed: a hint. */
 	return o && !__atomic_load_n(&o->holder, __ATOMIC_RELAXED) ? o : NULL;
@@ -189,14 +191,14 @@ static void end(const void *lock, uint64_t caller)
 	struct cpa_worker *w = is_inner() ? NULL : cpa_enter();
 
 	if (likely(w))
-		cpa_lock_exit(w, lock, CPA_MUTEX, caller);
+		cpa_lock_exit(w, lock, CPA_OMP_LOCK, caller);
 }
 
 /* The thread is about to give @lock up. */
 static void leave(const void *lock, uint64_t caller)
 {
 	struct cpa_object *o = is_inner() ? NULL :
-					    cpa_lock_known(lock, CPA_MUTEX, cpa_epoch_seen());
+					    cpa_lock_known(lock, CPA_OMP_LOCK, cpa_epoch_seen());
 
 	if (unlikely(!o))
 		end(lock, caller);
@@ -332,27 +334,27 @@ static void got(struct cpa_object *known, void *lock, uint64_t caller)
 	}
 	w = cpa_enter();
 	if (likely(w))
-		cpa_lock_got(w, lock, CPA_MUTEX, caller);
+		cpa_lock_got(w, lock, CPA_OMP_LOCK, caller);
 }
 
 /* Get @lock by @try, a call of omp_test_lock() or kin, or else by @call, the original. */
-#define LOCK(f, tries, plain, lock)                                                          \
-	({                                                                                   \
-		__typeof__(&(tries)) try_ = CPA_NEXT_SYMBOL(omp_lock, tries);                \
-		struct cpa_object *o_ = cpa_lock_known((lock), CPA_MUTEX, cpa_epoch_seen()); \
-                                                                                             \
-		if (likely(try_ && try_(lock))) {                                            \
-			got(o_, (lock), CPA_CALLER());                                       \
-		} else {                                                                     \
-			ORIGINAL(f);                                                         \
-			struct cpa_lock_op l_ = begin((lock), CPA_CALLER());                 \
-                                                                                             \
-			if (likely(original))                                                \
-				original(lock);                                              \
-			else                                                                 \
-				plain_set((plain), (lock));                                  \
-			cpa_lock_enter(&l_);                                                 \
-		}                                                                            \
+#define LOCK(f, tries, plain, lock)                                                             \
+	({                                                                                      \
+		__typeof__(&(tries)) try_ = CPA_NEXT_SYMBOL(omp_lock, tries);                   \
+		struct cpa_object *o_ = cpa_lock_known((lock), CPA_OMP_LOCK, cpa_epoch_seen()); \
+                                                                                                \
+		if (likely(try_ && try_(lock))) {                                               \
+			got(o_, (lock), CPA_CALLER());                                          \
+		} else {                                                                        \
+			ORIGINAL(f);                                                            \
+			struct cpa_lock_op l_ = begin((lock), CPA_CALLER());                    \
+                                                                                                \
+			if (likely(original))                                                   \
+				original(lock);                                                 \
+			else                                                                    \
+				plain_set((plain), (lock));                                     \
+			cpa_lock_enter(&l_);                                                    \
+		}                                                                               \
 	})
 
 #define UNLOCK(f, plain, lock)               \
@@ -366,22 +368,22 @@ static void got(struct cpa_object *known, void *lock, uint64_t caller)
 			plain(lock);         \
 	})
 
-#define TRY(f, plain, lock)                                                                  \
-	({                                                                                   \
-		ORIGINAL(f);                                                                 \
-		struct cpa_object *o_ = cpa_lock_known((lock), CPA_MUTEX, cpa_epoch_seen()); \
-		int got_ = likely(original) ? original(lock) : plain(lock);                  \
-                                                                                             \
-		if (got_) {                                                                  \
-			got(o_, (lock), CPA_CALLER());                                       \
-		} else {                                                                     \
-			struct cpa_lock_op l_ =                                              \
-				CPA_LOCK_OP(cpa_enter(), (lock), CPA_MUTEX, CPA_CALLER());   \
-                                                                                             \
-			if (l_.op.w)                                                         \
-				cpa_lock_refused(&l_);                                       \
-		}                                                                            \
-		got_;                                                                        \
+#define TRY(f, plain, lock)                                                                     \
+	({                                                                                      \
+		ORIGINAL(f);                                                                    \
+		struct cpa_object *o_ = cpa_lock_known((lock), CPA_OMP_LOCK, cpa_epoch_seen()); \
+		int got_ = likely(original) ? original(lock) : plain(lock);                     \
+                                                                                                \
+		if (got_) {                                                                     \
+			got(o_, (lock), CPA_CALLER());                                          \
+		} else {                                                                        \
+			struct cpa_lock_op l_ =                                                 \
+				CPA_LOCK_OP(cpa_enter(), (lock), CPA_OMP_LOCK, CPA_CALLER());   \
+                                                                                                \
+			if (l_.op.w)                                                            \
+				cpa_lock_refused(&l_);                                          \
+		}                                                                               \
+		got_;                                                                           \
 	})
 
 /* @lock is new, or about to be none. */
@@ -390,7 +392,7 @@ static void made(void *lock, uint64_t caller)
 	struct cpa_worker *w = cpa_enter_known();
 
 	if (w) {
-		cpa_object_created(w, lock, CPA_MUTEX, caller);
+		cpa_object_created(w, lock, CPA_OMP_LOCK, caller);
 		cpa_leave();
 	}
 }

@@ -128,7 +128,7 @@ static void enter(struct cpa_lock_op *l, struct cpa_object *o)
 	struct cpa_op *op = &l->op;
 	bool waited = op->blocked && !l->free;
 
-	if (l->kind == CPA_MUTEX || l->kind == CPA_SPIN)
+	if (l->kind == CPA_MUTEX || l->kind == CPA_SPIN || l->kind == CPA_OMP_LOCK)
 		count_run(op->w, o, cpa_object_path(o)->owner == op->w->self.id && !waited,
 			  op->wait.now);
 	take(op->w, o, &op->wait);

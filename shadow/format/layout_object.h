@@ -19,6 +19,7 @@ enum cpa_object_kind {
 	CPA_SIGNALS = 11, /* signals that threads wait for and send to each other */
 	CPA_ALIAS = 12,	  /* refers to an object that processes share; depth is its row. Internal */
 	CPA_TASKS = 13,	  /* of a component: a kind of tasks of OpenMP. No object has it */
+	CPA_OMP_LOCK = 14, /* of an OpenMP runtime, which knows what is in it */
 	CPA_OBJECT_KINDS
 };
 
@@ -63,6 +64,7 @@ struct cpa_object {
 	uint32_t next;	 /* row of the next object in the same address space */
 	uint32_t linked; /* internal, atomic: 1: `next` is set */
 	uint32_t name;	 /* row of the names table: the name of its class; 0: none */
+	uint32_t asked; /* internal, atomic: look-ups that asked, or would have, whether processes share it */
 	/* shadow/edge/fifo.h: tagged row numbers of the oldest and newest token */
 	uint64_t head, tail;
 	/*

@@ -6,6 +6,7 @@
  */
 #include <dlfcn.h>
 #include <omp.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -106,8 +107,9 @@ static long dependences()
 			x += i;
 			order.push_back(x);
 		}
-#pragma omp task depend(out : many[0], many[1], many[2], many[3], many[4], many[5], many[6], \
-			many[7]) shared(many)
+#pragma omp task depend(out                                                                       \
+			: many[0], many[1], many[2], many[3], many[4], many[5], many[6], many[7]) \
+	shared(many)
 		many[7]++;
 	}
 	return x + (long)order.size() + order[3] + many[7];
@@ -341,6 +343,25 @@ static long regions()
 	return count;
 }
 
+/* A lock may be the last of the memory that there is. */
+static long at_the_end()
+{
+	long page = sysconf(_SC_PAGESIZE);
+	char *memory = static_cast<char *>(mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE,
+						MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+	auto *lock = reinterpret_cast<omp_lock_t *>(memory + page) - 1;
+
+	if (memory == MAP_FAILED || mprotect(memory + page, page, PROT_NONE))
+		return -1;
+	omp_init_lock(lock);
+	for (int i = 0; i < 100; i++) {
+		omp_set_lock(lock);
+		omp_unset_lock(lock);
+	}
+	omp_destroy_lock(lock);
+	return munmap(memory, 2 * page);
+}
+
 static void print(const char *what, long value)
 {
 	printf("%s %ld\n", what, value);
@@ -365,6 +386,7 @@ int main(int argc, char **argv)
 	print("thrown", thrown());
 	print("nested", nested());
 	print("locks", locks());
+	print("at the end", at_the_end());
 	print("threads", threads());
 	print("regions", regions());
 	print("forked", forked());
