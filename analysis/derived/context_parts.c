@@ -8,6 +8,7 @@
 
 #include "analysis/derived/function.h"
 #include "analysis/util/format.h"
+#include "analysis/profile/components.h"
 
 #define ROUNDING 1e-9
 

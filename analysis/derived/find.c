@@ -8,6 +8,11 @@
 #include <string.h>
 
 #include "analysis/profile/balance.h"
+#include "analysis/profile/components.h"
+#include "analysis/profile/objects.h"
+#include "analysis/profile/processes.h"
+#include "analysis/profile/queues.h"
+#include "analysis/profile/threads.h"
 #include "analysis/derived/function.h"
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"

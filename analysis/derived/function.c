@@ -8,6 +8,7 @@
 #include "analysis/derived/find.h"
 #include "analysis/symbols/chain.h"
 #include "analysis/util/format.h"
+#include "analysis/profile/components.h"
 
 struct cpa_function cpa_function_of(const struct cpa_profile *profile,
 				    const struct cpa_component_figures *component)

@@ -8,6 +8,7 @@
 #ifndef CPA_ANALYSIS_DERIVED_FUNCTION_H
 #define CPA_ANALYSIS_DERIVED_FUNCTION_H
 
+#include "analysis/profile/components.h"
 #include "analysis/profile/profile.h"
 
 /* The function that a component is, or is a part of. Texts belong to the profile. */

@@ -13,6 +13,8 @@
 #include "analysis/symbols/packages.h"
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
+#include "analysis/profile/components.h"
+#include "analysis/profile/modules.h"
 
 #define LEAST 0.01 /* part of the path or of the CPU time that matters */
 

@@ -6,10 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/profile/components.h"
 #include "analysis/profile/contexts.h"
 #include "analysis/profile/intervals.h"
 #include "analysis/profile/lock_arrays.h"
 #include "analysis/profile/margins.h"
+#include "analysis/profile/objects.h"
+#include "analysis/profile/pag.h"
+#include "analysis/profile/parts.h"
+#include "analysis/profile/processes.h"
+#include "analysis/profile/queues.h"
+#include "analysis/profile/streams.h"
+#include "analysis/profile/threads.h"
 
 #define ROUNDING_S 1e-10 /* less than a tick */
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/profile/components.h"
+#include "analysis/profile/pag.h"
 #include "analysis/profile/profile.h"
 #include "analysis/symbols/names.h"
 #include "analysis/util/format.h"

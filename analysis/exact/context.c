@@ -10,6 +10,7 @@
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 #include "analysis/exact/walk.h"
+#include "analysis/profile/components.h"
 
 #define PATHS 3
 

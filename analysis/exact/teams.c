@@ -9,6 +9,8 @@
 #include "analysis/exact/stints.h"
 #include "analysis/symbols/names.h"
 #include "analysis/util/format.h"
+#include "analysis/profile/components.h"
+#include "analysis/profile/threads.h"
 
 #define NO_ROW UINT32_MAX
 

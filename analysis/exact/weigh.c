@@ -7,6 +7,9 @@
 
 #include "analysis/exact/walk.h"
 #include "analysis/util/format.h"
+#include "analysis/profile/components.h"
+#include "analysis/profile/objects.h"
+#include "analysis/profile/queues.h"
 
 struct weighing {
 	struct cpa_profile *profile;

@@ -8,6 +8,9 @@
 
 #include "analysis/symbols/names.h"
 #include "analysis/util/format.h"
+#include "analysis/profile/components.h"
+#include "analysis/profile/objects.h"
+#include "analysis/profile/threads.h"
 
 const char *cpa_weight_name(enum cpa_weight weight)
 {

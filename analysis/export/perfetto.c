@@ -8,6 +8,10 @@
 #include "analysis/export/protobuf.h"
 #include "analysis/export/slices.h"
 #include "analysis/util/format.h"
+#include "analysis/profile/parts.h"
+#include "analysis/profile/processes.h"
+#include "analysis/profile/queues.h"
+#include "analysis/profile/threads.h"
 
 /* Numbers of fields and values, from Perfetto's trace protos. */
 enum {

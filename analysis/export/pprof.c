@@ -9,6 +9,7 @@
 #include "analysis/export/protobuf.h"
 #include "analysis/export/stack_sums.h"
 #include "analysis/util/format.h"
+#include "analysis/profile/modules.h"
 
 /* Numbers of fields, from pprof's profile.proto. */
 enum {

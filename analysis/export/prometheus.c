@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "analysis/symbols/names.h"
+#include "analysis/profile/components.h"
+#include "analysis/profile/queues.h"
 
 /* A metric of the program: all of them have one sample. */
 struct metric {

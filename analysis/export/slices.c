@@ -7,6 +7,9 @@
 
 #include "analysis/symbols/names.h"
 #include "analysis/util/format.h"
+#include "analysis/profile/components.h"
+#include "analysis/profile/pag.h"
+#include "analysis/profile/threads.h"
 
 /* Names: this one, then components by index, then waits by index of the node. */
 #define NAME_WORK	0

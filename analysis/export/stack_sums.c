@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/export/stack_sums.h"
+#include "analysis/profile/components.h"
 
 #include <libiberty/libiberty.h>
 #include <stdlib.h>

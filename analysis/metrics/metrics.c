@@ -8,6 +8,10 @@
 #include <string.h>
 
 #include "analysis/util/format.h"
+#include "analysis/profile/components.h"
+#include "analysis/profile/pag.h"
+#include "analysis/profile/processes.h"
+#include "analysis/profile/threads.h"
 
 #define PROGRAM	  [CPA_AT_PROGRAM] = true
 #define MACHINE	  PROGRAM, [CPA_AT_MACHINE] = true

@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/profile/components.h"
 #include "analysis/profile/curves.h"
+#include "analysis/profile/parts.h"
+#include "analysis/profile/threads.h"
 #include "analysis/util/format.h"
 #include "analysis/metrics/segment.h"
 

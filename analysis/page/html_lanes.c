@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "analysis/render/json_put.h"
+#include "analysis/profile/components.h"
+#include "analysis/profile/threads.h"
 
 #define EVENTS_MOST (1u << 20) /* written one by one; of more, those on a path and the longest */
 #define LANES_MOST  256u       /* drawn at most; those with least time in events are left out */

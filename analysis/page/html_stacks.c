@@ -5,6 +5,7 @@
 
 #include "analysis/page/html_sums.h"
 #include "analysis/render/json_put.h"
+#include "analysis/profile/components.h"
 
 enum weight { ON_CRITICAL_PATH, ON_OBSERVED_PATH, ALL, WEIGHTS };
 

@@ -6,6 +6,9 @@
 
 #include "analysis/page/html_sums.h"
 #include "analysis/render/json_put.h"
+#include "analysis/profile/components.h"
+#include "analysis/profile/pag.h"
+#include "analysis/profile/queues.h"
 
 #define ROWS_MOST 200u
 #define BINS	  240u

@@ -13,6 +13,8 @@
 #include "analysis/predict/predict_state.h"
 #include "analysis/derived/find.h"
 #include "analysis/derived/function.h"
+#include "analysis/profile/streams.h"
+#include "analysis/profile/threads.h"
 
 #define BRIEF 1000000 /* bytes of a journal, which has 7 to 10 for an event */
 

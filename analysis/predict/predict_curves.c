@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "analysis/predict/predict_state.h"
+#include "analysis/profile/components.h"
 
 #define CURVES 10
 

@@ -8,6 +8,7 @@
 
 #include "analysis/predict/predict_state.h"
 #include "analysis/util/format.h"
+#include "analysis/profile/streams.h"
 
 /* The figures of the stream in row @row; NULL: it carried nothing. */
 static const struct cpa_stream_figures *stream_of(const struct inquiry *q, uint32_t row)

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "analysis/util/format.h"
+#include "analysis/profile/queues.h"
 
 #define FULL	    0.75 /* mean depth / largest depth of a queue that counts as full */
 #define IDLE_MUCH   0.50 /* share of the consumers' time */

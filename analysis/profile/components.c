@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "analysis/profile/build.h"
+#include "analysis/profile/components.h"
+#include "analysis/profile/objects.h"
 #include "analysis/symbols/chain.h"
 #include "analysis/util/format.h"
 

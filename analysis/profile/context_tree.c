@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "analysis/profile/build.h"
+#include "analysis/profile/components.h"
 #include "analysis/profile/contexts.h"
 #include "analysis/symbols/chain.h"
 #include "analysis/util/format.h"

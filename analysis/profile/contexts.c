@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analysis/profile/build.h"
+#include "analysis/profile/components.h"
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 

@@ -10,6 +10,7 @@
 
 #include "analysis/profile/build.h"
 #include "analysis/profile/curves.h"
+#include "analysis/profile/threads.h"
 #include "shadow/graph/series.h"
 
 #define CHANGE	 0.1 /* of the path's growth; less is no change of path */

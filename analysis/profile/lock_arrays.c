@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analysis/util/format.h"
+#include "analysis/profile/objects.h"
 
 /* An object, and its name without the numbers in brackets. */
 struct member {

@@ -5,8 +5,14 @@
 #include <stdlib.h>
 
 #include "analysis/profile/build.h"
+#include "analysis/profile/components.h"
 #include "analysis/profile/lock_arrays.h"
 #include "analysis/profile/margins.h"
+#include "analysis/profile/objects.h"
+#include "analysis/profile/processes.h"
+#include "analysis/profile/queues.h"
+#include "analysis/profile/streams.h"
+#include "analysis/profile/threads.h"
 
 #define RIVAL 0.01 /* share of the critical path that a component must save to be compared */
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/profile/build.h"
+#include "analysis/profile/parts.h"
 
 static int compare_marks(const void *a, const void *b)
 {

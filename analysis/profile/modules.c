@@ -6,6 +6,8 @@
 #include <stdlib.h>
 
 #include "analysis/profile/build.h"
+#include "analysis/profile/components.h"
+#include "analysis/profile/modules.h"
 #include "analysis/util/printable.h"
 
 static char *hex_of(const struct cpa_module *row)

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 
 #include "analysis/profile/build.h"
+#include "analysis/profile/processes.h"
+#include "analysis/profile/threads.h"
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 

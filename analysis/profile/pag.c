@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "analysis/profile/build.h"
+#include "analysis/profile/components.h"
+#include "analysis/profile/pag.h"
 #include "analysis/symbols/chain.h"
 #include "analysis/util/format.h"
 #include "shadow/graph/component.h"

@@ -3,6 +3,7 @@
 #include <libiberty/libiberty.h>
 
 #include "analysis/profile/build.h"
+#include "analysis/profile/parts.h"
 #include "shadow/store/epoch.h"
 
 /* The latest clock value of the run that the file holds. */

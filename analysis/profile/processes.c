@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "analysis/profile/build.h"
+#include "analysis/profile/processes.h"
+#include "analysis/profile/threads.h"
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 

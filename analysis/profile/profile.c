@@ -11,10 +11,18 @@
 #include <sys/wait.h>
 
 #include "analysis/profile/build.h"
+#include "analysis/profile/components.h"
 #include "analysis/profile/contexts.h"
 #include "analysis/util/format.h"
 #include "analysis/profile/intervals.h"
 #include "analysis/profile/lock_arrays.h"
+#include "analysis/profile/objects.h"
+#include "analysis/profile/pag.h"
+#include "analysis/profile/parts.h"
+#include "analysis/profile/processes.h"
+#include "analysis/profile/queues.h"
+#include "analysis/profile/streams.h"
+#include "analysis/profile/threads.h"
 #include "analysis/util/printable.h"
 
 void cpa_profile_note(struct cpa_profile *profile, const char *format, ...)

@@ -10,6 +10,7 @@
 
 #include "analysis/profile/balance.h"
 #include "analysis/profile/build.h"
+#include "analysis/profile/queues.h"
 
 #define ROLES (CPA_ROLE_WORDS * 64u)
 

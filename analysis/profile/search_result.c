@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analysis/profile/build.h"
+#include "analysis/profile/components.h"
 #include "analysis/util/format.h"
 #include "shadow/graph/component.h"
 

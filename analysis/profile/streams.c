@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/profile/build.h"
+#include "analysis/profile/streams.h"
 #include "analysis/util/printable.h"
 #include "shadow/edge/queue.h"
 

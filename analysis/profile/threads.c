@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/profile/build.h"
+#include "analysis/profile/threads.h"
 #include "analysis/util/printable.h"
 #include "analysis/input/snapshot.h"
 

@@ -13,6 +13,7 @@
 #include "analysis/derived/lines.h"
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
+#include "analysis/profile/components.h"
 
 #define AROUND 2u /* lines before and after one with time */
 

@@ -10,6 +10,8 @@
 #include "analysis/derived/function.h"
 #include "analysis/render/uses_text.h"
 #include "analysis/util/format.h"
+#include "analysis/profile/components.h"
+#include "analysis/profile/modules.h"
 
 #define FIRST	3u    /* functions whose callers are named beside the table of components */
 #define LEAST	0.005 /* of the whole: smaller parts have no line */

@@ -8,6 +8,7 @@
 
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
+#include "analysis/profile/components.h"
 
 /* @name without " parallel" in front of @rest, which is its end. The caller frees it. */
 static char *without_word(const char *name, const char *rest)

@@ -9,7 +9,14 @@
 #include <string.h>
 
 #include "analysis/profile/balance.h"
+#include "analysis/profile/components.h"
 #include "analysis/profile/intervals.h"
+#include "analysis/profile/objects.h"
+#include "analysis/profile/pag.h"
+#include "analysis/profile/processes.h"
+#include "analysis/profile/queues.h"
+#include "analysis/profile/streams.h"
+#include "analysis/profile/threads.h"
 #include "analysis/derived/teams.h"
 #include "analysis/verdict/verdict.h"
 #include "analysis/symbols/names.h"

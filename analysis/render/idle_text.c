@@ -7,6 +7,7 @@
 
 #include "analysis/render/parts_text.h"
 #include "analysis/util/format.h"
+#include "analysis/profile/components.h"
 
 #define WORTH 0.001 /* of the wall time of one thread: less is not shown */
 

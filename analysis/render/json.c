@@ -8,7 +8,14 @@
 #include <time.h>
 
 #include "analysis/derived/teams.h"
+#include "analysis/profile/components.h"
 #include "analysis/profile/intervals.h"
+#include "analysis/profile/modules.h"
+#include "analysis/profile/objects.h"
+#include "analysis/profile/pag.h"
+#include "analysis/profile/parts.h"
+#include "analysis/profile/processes.h"
+#include "analysis/profile/threads.h"
 #include "analysis/render/json_put.h"
 #include "analysis/render/verdict_text.h"
 #include "analysis/symbols/names.h"

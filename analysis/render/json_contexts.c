@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* analysis/render/json_contexts.c - who called whom, as JSON */
 #include "analysis/profile/contexts.h"
+#include "analysis/profile/objects.h"
 #include "analysis/profile/uses.h"
 #include "analysis/render/json_put.h"
 

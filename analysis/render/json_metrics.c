@@ -2,6 +2,7 @@
 /* analysis/render/json_metrics.c - metrics and phases as JSON */
 #include "analysis/render/json_put.h"
 #include "analysis/symbols/names.h"
+#include "analysis/profile/components.h"
 
 /* Unknown values are null; metrics that are not defined at the level are left out. */
 static void put_metrics(json_t *object, const double value[CPA_METRICS],

@@ -7,6 +7,7 @@
 
 #include "analysis/render/json_put.h"
 #include "analysis/verdict/rivals.h"
+#include "analysis/profile/parts.h"
 
 json_t *cpa_json_parts(const struct cpa_profile *profile)
 {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analysis/profile/balance.h"
+#include "analysis/profile/queues.h"
 #include "analysis/render/json_put.h"
 
 /*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* analysis/render/json_streams.c - pipes and sockets as JSON */
 #include "analysis/render/json_put.h"
+#include "analysis/profile/streams.h"
 
 static json_t *stream_json(const struct cpa_stream_figures *stream)
 {

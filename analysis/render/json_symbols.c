@@ -2,6 +2,7 @@
 /* analysis/render/json_symbols.c - modules without symbols, as JSON */
 #include "analysis/derived/nameless.h"
 #include "analysis/render/json_put.h"
+#include "analysis/profile/modules.h"
 
 json_t *cpa_json_missing_symbols(const struct cpa_profile *profile)
 {

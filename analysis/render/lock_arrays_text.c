@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analysis/profile/lock_arrays.h"
+#include "analysis/profile/objects.h"
 #include "analysis/render/json_put.h"
 #include "analysis/render/parts_text.h"
 #include "analysis/render/sections.h"

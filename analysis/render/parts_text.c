@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "analysis/verdict/rivals.h"
+#include "analysis/profile/parts.h"
 
 #define PARTS_SHOWN 4
 

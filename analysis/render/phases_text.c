@@ -8,6 +8,7 @@
 #include "analysis/util/format.h"
 #include "analysis/render/metrics_text.h"
 #include "analysis/symbols/names.h"
+#include "analysis/profile/components.h"
 
 #define LABEL  15 /* columns of a label, as in the heading of the report */
 #define LISTED 5u /* phases on the first screen */

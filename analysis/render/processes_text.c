@@ -8,6 +8,7 @@
 
 #include "analysis/render/parts_text.h"
 #include "analysis/util/format.h"
+#include "analysis/profile/processes.h"
 
 static int compare(const void *a, const void *b)
 {

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 
 #include "analysis/profile/balance.h"
+#include "analysis/profile/components.h"
+#include "analysis/profile/parts.h"
+#include "analysis/profile/queues.h"
 #include "analysis/render/parts_text.h"
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"

@@ -9,6 +9,7 @@
 
 #include "analysis/render/parts_text.h"
 #include "analysis/util/format.h"
+#include "analysis/profile/streams.h"
 
 /*
  * The figure of the side that the other one waits for: @writer's or @reader's; NAN: neither waits.

@@ -8,6 +8,7 @@
 #include "analysis/render/construct_text.h"
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
+#include "analysis/profile/components.h"
 
 #define THREADS 16 /* of each row, as text */
 

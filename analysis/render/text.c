@@ -23,6 +23,9 @@
 #include "analysis/render/teams_text.h"
 #include "analysis/render/threads_text.h"
 #include "analysis/render/verdict_text.h"
+#include "analysis/profile/components.h"
+#include "analysis/profile/objects.h"
+#include "analysis/profile/pag.h"
 
 #define LABEL	    15	/* columns of a label in the heading */
 #define SHOWN	    6u	/* components with a line in the timeline */

@@ -9,6 +9,7 @@
 #include "analysis/derived/find.h"
 #include "analysis/render/parts_text.h"
 #include "analysis/util/format.h"
+#include "analysis/profile/threads.h"
 
 static int compare_cpu(const void *a, const void *b)
 {

@@ -6,6 +6,7 @@
 
 #include "analysis/util/format.h"
 #include "analysis/derived/find.h"
+#include "analysis/profile/components.h"
 #include "analysis/profile/intervals.h"
 #include "analysis/symbols/names.h"
 #include "analysis/render/sections.h"

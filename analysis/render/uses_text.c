@@ -6,6 +6,7 @@
 
 #include "analysis/profile/contexts.h"
 #include "analysis/derived/find.h"
+#include "analysis/profile/objects.h"
 #include "analysis/profile/uses.h"
 #include "analysis/util/format.h"
 

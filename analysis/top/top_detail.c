@@ -12,6 +12,10 @@
 #include "analysis/symbols/names.h"
 #include "analysis/util/printable.h"
 #include "analysis/render/text.h"
+#include "analysis/profile/components.h"
+#include "analysis/profile/objects.h"
+#include "analysis/profile/pag.h"
+#include "analysis/profile/threads.h"
 
 const struct cpa_component_figures *cpa_top_component(const struct cpa_top *top, uint32_t slot,
 						      enum cpa_component_kind kind)

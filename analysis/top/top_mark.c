@@ -10,6 +10,7 @@
 
 #include "analysis/util/format.h"
 #include "analysis/top/top_detail.h"
+#include "analysis/profile/parts.h"
 
 /* "500 ms", "-20 ms": the difference of two paths of different threads may be negative. */
 static char *format_change(double seconds)

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* analysis/top/top_model.c - two moments of a session and their differences */
 #include "analysis/top/top_views.h"
+#include "analysis/profile/components.h"
+#include "analysis/profile/objects.h"
+#include "analysis/profile/queues.h"
+#include "analysis/profile/streams.h"
+#include "analysis/profile/threads.h"
 
 #include <libiberty/hashtab.h>
 #include <libiberty/libiberty.h>

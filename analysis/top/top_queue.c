@@ -8,6 +8,7 @@
 #include "analysis/render/sections.h"
 #include "analysis/top/top_detail.h"
 #include "analysis/top/top_views.h"
+#include "analysis/profile/queues.h"
 
 /* A damaged file may hold any number. */
 static char *format_depth(double items)

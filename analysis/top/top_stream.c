@@ -7,6 +7,7 @@
 #include "analysis/util/format.h"
 #include "analysis/top/top_detail.h"
 #include "analysis/top/top_views.h"
+#include "analysis/profile/streams.h"
 
 static void put_traffic(const struct cpa_top *top, struct cpa_top_screen *screen, size_t i)
 {

@@ -13,6 +13,8 @@
 #include "analysis/util/printable.h"
 #include "analysis/top/top_detail.h"
 #include "analysis/top/top_views.h"
+#include "analysis/profile/components.h"
+#include "analysis/profile/threads.h"
 
 static char *format_share(double part)
 {

@@ -8,6 +8,13 @@
 #include <string.h>
 
 #include "analysis/profile/balance.h"
+#include "analysis/profile/components.h"
+#include "analysis/profile/objects.h"
+#include "analysis/profile/pag.h"
+#include "analysis/profile/parts.h"
+#include "analysis/profile/queues.h"
+#include "analysis/profile/streams.h"
+#include "analysis/profile/threads.h"
 #include "analysis/util/format.h"
 #include "analysis/symbols/names.h"
 #include "analysis/util/printable.h"

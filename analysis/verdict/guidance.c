@@ -12,6 +12,9 @@
 #include "analysis/derived/find.h"
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
+#include "analysis/profile/components.h"
+#include "analysis/profile/objects.h"
+#include "analysis/profile/queues.h"
 
 /* Limits: a sentence is written when the share is at least this. */
 #define SHARE_STANDS_OUT 0.05 /* saving of a component, of the critical path */

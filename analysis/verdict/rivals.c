@@ -7,6 +7,7 @@
 
 #include "analysis/derived/find.h"
 #include "analysis/util/format.h"
+#include "analysis/profile/components.h"
 
 #define MOST 100000.0 /* windows: more is as good as never */
 

@@ -8,6 +8,10 @@
 
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
+#include "analysis/profile/components.h"
+#include "analysis/profile/modules.h"
+#include "analysis/profile/streams.h"
+#include "analysis/profile/threads.h"
 
 #define SHARE	0.10 /* of the threads' time, or of a path: then the verdict says so first */
 #define BORDERS "across borders of parts"

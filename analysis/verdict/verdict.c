@@ -8,6 +8,11 @@
 #include <string.h>
 
 #include "analysis/profile/balance.h"
+#include "analysis/profile/components.h"
+#include "analysis/profile/processes.h"
+#include "analysis/profile/queues.h"
+#include "analysis/profile/streams.h"
+#include "analysis/profile/threads.h"
 #include "analysis/derived/find.h"
 #include "analysis/verdict/rivals.h"
 #include "analysis/verdict/verdict_kinds.h"

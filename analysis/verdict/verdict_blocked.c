@@ -8,6 +8,7 @@
 #include "analysis/verdict/verdict_kinds.h"
 #include "analysis/verdict/verdict_sentence.h"
 #include "analysis/util/format.h"
+#include "analysis/profile/components.h"
 
 #define SHARE_IDLE 0.75 /* of the critical path: sleeps; of the observed path: idle time */
 #define SHARE_BUSY 0.50 /* work / idle time: with more, the program was not idle */

@@ -8,6 +8,8 @@
 #include "analysis/util/format.h"
 #include "analysis/verdict/verdict_kinds.h"
 #include "analysis/verdict/verdict_sentence.h"
+#include "analysis/profile/components.h"
+#include "analysis/profile/objects.h"
 
 #define SHARE_HANDOFFS 0.20   /* of the observed path without waits for processors */
 #define WAKES_MIN      100    /* fewer hand-offs are no pattern */

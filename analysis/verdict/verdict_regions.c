@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analysis/profile/components.h"
 #include "analysis/util/format.h"
 #include "analysis/verdict/verdict_kinds.h"
 #include "analysis/verdict/verdict_sentence.h"

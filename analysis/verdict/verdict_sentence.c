@@ -8,6 +8,7 @@
 
 #include "analysis/derived/find.h"
 #include "analysis/util/format.h"
+#include "analysis/profile/components.h"
 
 #define CLEARLY 1.25 /* a more general kind wins if it gains so many times as much */
 #define MUCH	0.25 /* share of the path: a kind that gains so much comes before any function */

@@ -10,6 +10,10 @@
 
 #define UNEVEN 1.5 /* the work of the busiest of several processes, by their mean */
 #include "analysis/verdict/verdict_sentence.h"
+#include "analysis/profile/components.h"
+#include "analysis/profile/queues.h"
+#include "analysis/profile/streams.h"
+#include "analysis/profile/threads.h"
 
 bool cpa_verdict_is_queue(const struct cpa_facts *facts, struct cpa_verdict *verdict)
 {

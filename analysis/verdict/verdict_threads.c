@@ -8,6 +8,8 @@
 #include "analysis/util/printable.h"
 #include "analysis/verdict/verdict_kinds.h"
 #include "analysis/verdict/verdict_sentence.h"
+#include "analysis/profile/components.h"
+#include "analysis/profile/objects.h"
 
 /* "solver (rounds.c:27)". The caller frees it. */
 static char *routine(const struct cpa_verdict_class *class)

@@ -6,6 +6,7 @@
 #include "analysis/util/format.h"
 #include "analysis/verdict/verdict_kinds.h"
 #include "analysis/verdict/verdict_sentence.h"
+#include "analysis/profile/components.h"
 
 #define FULL 0.95 /* work on the processors / path: then more processors are needed first */
 

@@ -10,8 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/profile/components.h"
 #include "analysis/profile/lock_arrays.h"
+#include "analysis/profile/objects.h"
+#include "analysis/profile/processes.h"
 #include "analysis/profile/profile.h"
+#include "analysis/profile/queues.h"
+#include "analysis/profile/streams.h"
+#include "analysis/profile/threads.h"
 #include "tests/property/claims.h"
 #include "tests/property/margins_slow.h"
 #include "tests/unit/dump_queues.h"

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "analysis/profile/components.h"
 #include "analysis/profile/profile.h"
 #include "analysis/render/construct_text.h"
 #include "analysis/symbols/construct.h"

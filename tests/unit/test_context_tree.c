@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "analysis/profile/components.h"
 #include "analysis/profile/contexts.h"
 #include "analysis/profile/uses.h"
 #include "tests/property/random.h"

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* tests/unit/test_doubts.c - which reasons to doubt a verdict follow from which figures */
 #include "tests/unit/verdict_run.h"
+#include "analysis/profile/components.h"
+#include "analysis/profile/modules.h"
+#include "analysis/profile/processes.h"
 
 static void test_unseen(void **state)
 {

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "analysis/profile/balance.h"
+#include "analysis/profile/queues.h"
 
 /* 1000 items, four consumers, one producer; nothing waited. */
 static struct cpa_queue_figures queue;

@@ -9,6 +9,10 @@
 #include <cmocka.h>
 
 #include "analysis/verdict/guidance.h"
+#include "analysis/profile/components.h"
+#include "analysis/profile/objects.h"
+#include "analysis/profile/queues.h"
+#include "analysis/profile/threads.h"
 
 #define MOST 4
 

@@ -14,7 +14,10 @@
 #include <cmocka.h>
 #include <jansson.h>
 
+#include "analysis/profile/components.h"
 #include "analysis/profile/lock_arrays.h"
+#include "analysis/profile/processes.h"
+#include "analysis/profile/threads.h"
 #include "analysis/render/json.h"
 #include "analysis/render/text.h"
 #include "analysis/verdict/rivals.h"

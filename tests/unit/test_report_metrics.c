@@ -13,7 +13,9 @@
 
 #include <cmocka.h>
 
+#include "analysis/profile/components.h"
 #include "analysis/profile/curves.h"
+#include "analysis/profile/threads.h"
 #include "analysis/metrics/metrics.h"
 #include "analysis/metrics/phases.h"
 #include "analysis/metrics/segment.h"

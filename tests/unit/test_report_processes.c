@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "analysis/metrics/metrics.h"
+#include "analysis/profile/processes.h"
 #include "analysis/render/text.h"
 #include "tests/unit/dump_queues.h"
 #include "tests/unit/made_profile.h"

@@ -12,6 +12,10 @@
 #include <cmocka.h>
 
 #include "tests/unit/made_profile.h"
+#include "analysis/profile/components.h"
+#include "analysis/profile/objects.h"
+#include "analysis/profile/pag.h"
+#include "analysis/profile/threads.h"
 
 static int setup(void **state)
 {

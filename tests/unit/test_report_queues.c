@@ -18,6 +18,11 @@
 #include "analysis/util/printable.h"
 #include "tests/unit/dump_queues.h"
 #include "tests/unit/made_profile.h"
+#include "analysis/profile/components.h"
+#include "analysis/profile/objects.h"
+#include "analysis/profile/pag.h"
+#include "analysis/profile/parts.h"
+#include "analysis/profile/queues.h"
 
 static int setup(void **state)
 {

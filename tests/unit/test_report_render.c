@@ -17,6 +17,8 @@
 #include "analysis/util/printable.h"
 #include "analysis/render/text.h"
 #include "tests/unit/dump_maker.h"
+#include "analysis/profile/objects.h"
+#include "analysis/profile/threads.h"
 
 static struct cpa_profile *profile;
 static struct cpa_dump dump;

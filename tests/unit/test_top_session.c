@@ -20,6 +20,7 @@
 #include "analysis/input/load.h"
 #include "analysis/symbols/names.h"
 #include "analysis/profile/profile.h"
+#include "analysis/profile/threads.h"
 #include "analysis/input/process.h"
 #include "tests/unit/dump_queues.h"
 

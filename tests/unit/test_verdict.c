@@ -2,6 +2,12 @@
 /* tests/unit/test_verdict.c - which verdict follows from which figures */
 #include "analysis/derived/teams.h"
 #include "tests/unit/verdict_run.h"
+#include "analysis/profile/components.h"
+#include "analysis/profile/objects.h"
+#include "analysis/profile/pag.h"
+#include "analysis/profile/processes.h"
+#include "analysis/profile/queues.h"
+#include "analysis/profile/streams.h"
 
 static void test_work(void **state)
 {

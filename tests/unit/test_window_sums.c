@@ -14,6 +14,11 @@
 #include "tests/unit/dump_queues.h"
 #include "tests/unit/dump_windows.h"
 #include "tests/unit/made_profile.h"
+#include "analysis/profile/components.h"
+#include "analysis/profile/objects.h"
+#include "analysis/profile/queues.h"
+#include "analysis/profile/streams.h"
+#include "analysis/profile/threads.h"
 
 #define ON  1u /* epochs: with profiling, for 10 s, and then without */
 #define OFF 2u

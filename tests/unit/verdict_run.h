@@ -16,6 +16,11 @@
 #include <cmocka.h>
 
 #include "analysis/verdict/verdict.h"
+#include "analysis/profile/components.h"
+#include "analysis/profile/objects.h"
+#include "analysis/profile/queues.h"
+#include "analysis/profile/streams.h"
+#include "analysis/profile/threads.h"
 
 #define MOST 8
 
