@@ -246,19 +246,23 @@ static struct cpa_object *make(struct cpa_worker *w, struct cpa_object *o,
 static uint32_t shared_row(struct cpa_worker *w, struct cpa_object *o, const void *address)
 {
 	uint64_t key;
-	uint32_t row, asked;
+	uint32_t row, asked = 0;
 
 	/* ACQUIRE pairs with take_over(). */
 	if (__atomic_load_n(&o->kind, __ATOMIC_ACQUIRE) == CPA_ALIAS && o->depth)
 		return o->depth;
 	/*
-	 * Some objects that processes could share are in memory of one: to ask takes hundreds of microseconds, so that
-	 * the answer is believed for longer each time. Relaxed: a sum.
+	 * Some objects that processes could share are in memory of one. To ask takes hundreds of microseconds, so that
+	 * such an answer is believed for longer each time; while there is none, all threads ask. Relaxed: a sum.
 	 */
-	asked = __atomic_fetch_add(&o->asked, 1, __ATOMIC_RELAXED);
-	if (asked & (asked - 1))
-		return 0;
+	if (__atomic_load_n(&o->asked, __ATOMIC_RELAXED)) {
+		asked = __atomic_fetch_add(&o->asked, 1, __ATOMIC_RELAXED);
+		if (asked & (asked - 1))
+			return 0;
+	}
 	key = cpa_shared_key(address);
+	if (!key && !asked)
+		__atomic_store_n(&o->asked, 1, __ATOMIC_RELAXED);
 	row = key ? cpa_table_intern(CPA_TABLE_OBJECTS, key, NULL, NULL) : 0;
 	if (!row || !take_over(w, o, o->kind, CPA_ALIAS, 0))
 		return row;

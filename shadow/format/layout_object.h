@@ -64,7 +64,8 @@ struct cpa_object {
 	uint32_t next;	 /* row of the next object in the same address space */
 	uint32_t linked; /* internal, atomic: 1: `next` is set */
 	uint32_t name;	 /* row of the names table: the name of its class; 0: none */
-	uint32_t asked; /* internal, atomic: look-ups that asked, or would have, whether processes share it */
+	/* internal, atomic: look-ups since the first answer that processes do not share it; 0: none */
+	uint32_t asked;
 	/* shadow/edge/fifo.h: tagged row numbers of the oldest and newest token */
 	uint64_t head, tail;
 	/*
