@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/predict/transcribe_state.h - state while a script is made: what its stages ask of the
- * run, and add to the script
+ * analysis/predict/transcribe_state.h - what the stages that make a script share: they look up the recorded
+ * run, and add steps to the script
  */
 #ifndef CPA_ANALYSIS_PREDICT_TRANSCRIBE_STATE_H
 #define CPA_ANALYSIS_PREDICT_TRANSCRIBE_STATE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/profile/components.h - figures of components: what takes time, and what it would save */
+/* analysis/profile/components.h - figures of components: their time, and what zeroing them saves */
 #ifndef CPA_ANALYSIS_PROFILE_COMPONENTS_H
 #define CPA_ANALYSIS_PROFILE_COMPONENTS_H
 

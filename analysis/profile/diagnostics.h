@@ -35,7 +35,8 @@ struct cpa_diagnostics_figures {
 	uint64_t deepbind,
 		namespaced; /* libraries that were to be loaded so that they are not seen */
 	/*
-	 * Uses of locks that were not timed; those before another thread's; what these edges miss.
+	 * Uses of locks that were not timed; how many of them another thread's use followed; the time, s, that is
+	 * missing on the edges to those.
 	 */
 	uint64_t untimed, untimed_handoffs;
 	double untimed_handoffs_s;

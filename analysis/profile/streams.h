@@ -13,7 +13,7 @@ struct cpa_profile;
 /* Streams of one kind between the same classes of threads. */
 struct cpa_stream_figures {
 	enum cpa_stream_kind kind;
-	char *from, *to; /* who writes, who reads; NULL: nobody in the session */
+	char *from, *to; /* names of the writer and of the reader; NULL: it is not in the session */
 	char *name;	 /* "from -> to" */
 	uint32_t number; /* its place in the profile, from 1 */
 	struct cpa_stream_end {
