@@ -422,6 +422,8 @@ void cpa_process_forking(void)
 		/* While profiling is off: the child begins in the next part. */
 		p->token = in ? cpa_token_new(&w->self, &w->self.row->path) : 0;
 		p->epoch = in ? w->window.epoch : 0;
+		/* The child may be killed before it can note that. */
+		p->start_ticks = in ? w->self.row->path.released + 1 : cpa_clock_now();
 		p->name = cpa_process(cpa_process_number)->name;
 		cpa_process_tell(number);
 		memcpy(p->argument, argument, sizeof(argument));

@@ -432,6 +432,21 @@ def lives(results, folder):
     dump.unlink()
 
 
+SHOTS = "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 1 & kill -9 $!; done; wait"
+
+
+def shot(results, folder):
+    """A child that is killed before it runs began when it was made, too."""
+    for window in ({}, {"CPA_START": "off"}):
+        dump = folder / "shot.dump"
+        Run(["/bin/sh", "-c", SHOTS], dump, **window)
+        children = report(dump)["processes"][1:]
+        begins_s = [p["start_s"] for p in children]
+        killed = sum(p["state"] == "killed" for p in children)
+        results.check(killed and all(begins_s), f"shot: {killed} killed, begin at {begins_s}")
+        dump.unlink()
+
+
 def main():
     folder = pathlib.Path(tempfile.mkdtemp(prefix="process_trees.", dir=os.environ.get("CPA_TMP")))
     results = Results()
@@ -446,6 +461,7 @@ def main():
     killed(results, folder)
     lives(results, folder)
     begins(results, folder)
+    shot(results, folder)
     reaped(results, folder)
     replaced(results, folder)
     scripts(results, folder)
