@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* tests/unit/test_verdict.c - which verdict follows from which figures */
-#include "analysis/derived/teams.h"
 #include "tests/unit/verdict_run.h"
 #include "analysis/profile/components.h"
 #include "analysis/profile/objects.h"
-#include "analysis/profile/pag.h"
-#include "analysis/profile/processes.h"
 #include "analysis/profile/queues.h"
 #include "analysis/profile/streams.h"
 
@@ -483,130 +480,16 @@ static void test_hand_offs(void **state)
 	expect_kind("work");
 }
 
-/* A region of 3 instances, of which each thread has @parts parts in all. */
-static void add_region(struct cpa_component_figures *region, uint64_t parts)
-{
-	static struct cpa_node_figures nodes[4];
-	static struct cpa_edge_figures edges[2];
-
-	nodes[0] = (struct cpa_node_figures){ .id = 1, .kind = "parallel", .class = region->name };
-	nodes[1] = (struct cpa_node_figures){ .id = 2, .kind = "part", .class = region->name };
-	nodes[2] = (struct cpa_node_figures){ .id = 3, .kind = "part-end" };
-	edges[0] = (struct cpa_edge_figures){ .from = 1, .to = 2, .count = 3 };
-	edges[1] = (struct cpa_edge_figures){ .from = 2, .to = 3, .count = parts };
-	profile.node = nodes;
-	profile.nodes = 3;
-	profile.edge = edges;
-	profile.edges = 2;
-}
-
-/* 7 s of the path are in a region of 4 threads with 8 s of work: the rest is 1 s. */
-static void test_region(void **state)
-{
-	struct cpa_component_figures *region = add(CPA_REGION, "f() parallel at f.c:3", 7, 1);
-	struct cpa_team_thread team[4] = {
-		{ .tid = 11, .work_s = 7 }, { .work_s = 0.4 }, { .work_s = 0.3 }, { .work_s = 0.3 }
-	};
-	struct cpa_team_figures row = { .name = region->name,
-					.slot = region->slot,
-					.work_s = 8,
-					.most_s = 7,
-					.even_s = 2,
-					.balanced_saved_s = 5,
-					.threads = 4,
-					.thread = team };
-	struct cpa_teams teams = { .rows = 1, .row = &row };
-
-	(void)state;
-	region->total_s = 8;
-	expect_kind("work"); /* a region of the program's own */
-	add_region(region, 12);
-	expect("region",
-	       "A parallel region limits this program: the 4 threads of f() parallel at f.c:3 have "
-	       "2.00 s of work each on average, but the longest chain of it is 7.00 s.",
-	       "Divide its work evenly, or let its threads wait less for each other (cpa run "
-	       "--journal shows the work of each): at most 2.00 times as fast on 4 processors, more "
-	       "on more of them.");
-	profile.teams = &teams;
-	expect("region",
-	       "Uneven work limits this program: in f() parallel at f.c:3 thread 11 works 7.00 s, the "
-	       "others 333 ms on average; balanced it takes 2.00 s.",
-	       "Divide its work evenly among its threads, or try schedule(dynamic): at most 2.00 "
-	       "times as fast on 4 processors, more on more of them.");
-	team[0].work_s = team[1].work_s = 3.5;
-	team[2].work_s = team[3].work_s = 0.5;
-	expect("region",
-	       "Uneven work limits this program: in f() parallel at f.c:3 another thread is the "
-	       "slowest each time, and the others wait: the slowest work 7.00 s, the average 2.00 s; "
-	       "balanced it takes that.",
-	       "Divide its work evenly among its threads, or try schedule(dynamic): at most 2.00 "
-	       "times as fast on 4 processors, more on more of them.");
-	row.balanced_saved_s = 0.5; /* they wait for each other */
-	expect_kind("work");
-	profile.teams = NULL;
-	region->total_s = 27;
-	expect_kind("work");
-}
-
-/* 5 s of the path are in a region of one thread, which is that of main. */
-static void test_region_alone(void **state)
-{
-	struct cpa_component_figures *region = add(CPA_REGION, "f() parallel at f.c:3", 5, 5);
-
-	(void)state;
-	region->total_s = 5;
-	add(CPA_THREAD, "main", 8, 8);
-	add_thread(11, 8);
-	profile.program.work_s = 8;
-	add_region(region, 3);
-	expect("region",
-	       "Parallel regions with one thread limit this program: they have 5.00 s of the 8.00 s "
-	       "of the critical path, most of it in region f() parallel at f.c:3.",
-	       "Give them more threads, by OMP_NUM_THREADS or where the program sets how many: at "
-	       "most 1.88 times as fast.");
-	assert_int_equal(verdict.slot, region->slot);
-}
-
-/* What the master does in a region that is even is no serial part. */
-static void test_serial_beside_region(void **state)
-{
-	struct cpa_component_figures *region = add(CPA_REGION, "f() parallel at f.c:3", 5, 5);
-
-	(void)state;
-	region->total_s = 20;
-	add(CPA_THREAD, "main", 8, 8);
-	add(CPA_FUNCTION, "kernel", 4, 4);
-	add_thread(11, 8);
-	spend(CPA_FUNCTION, 12, 4);
-	profile.program.work_s = 23;
-	add_region(region, 12);
-	expect("serial",
-	       "A serial part limits this program: outside its parallel regions are 3.00 s of the "
-	       "8.00 s of the critical path.",
-	       "Make that cheaper, or divide it among threads: at most 1.39 times as fast.");
-	/* Nor are tasks, in the region or not. */
-	add(CPA_QUEUE, "f() task at f.c:5", 6, 6);
-	profile.node[profile.nodes++] = (struct cpa_node_figures){
-		.id = 4, .kind = "task", .class = components[profile.components - 1].name
-	};
-	expect_kind("serial");
-	assert_non_null(strstr(verdict.sentence, "regions are at most 2.00 s of"));
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_work),	 TEST(test_empty),
-		TEST(test_lost_rows),	 TEST(test_lock),
-		TEST(test_processors),	 TEST(test_other_programs),
-		TEST(test_imbalance),	 TEST(test_turns),
-		TEST(test_region),	 TEST(test_serial),
-		TEST(test_queue),	 TEST(test_mixed),
-		TEST(test_in_turn),	 TEST(test_few_items),
-		TEST(test_io),		 TEST(test_idle),
-		TEST(test_hand_offs),	 TEST(test_stage),
-		TEST(test_region_alone), TEST(test_serial_beside_region),
+		TEST(test_work),      TEST(test_empty),	     TEST(test_lost_rows),
+		TEST(test_lock),      TEST(test_processors), TEST(test_other_programs),
+		TEST(test_imbalance), TEST(test_turns),	     TEST(test_serial),
+		TEST(test_queue),     TEST(test_mixed),	     TEST(test_in_turn),
+		TEST(test_few_items), TEST(test_io),	     TEST(test_idle),
+		TEST(test_hand_offs), TEST(test_stage),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
