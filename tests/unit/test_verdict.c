@@ -3,6 +3,7 @@
 #include "tests/unit/verdict_run.h"
 #include "analysis/profile/components.h"
 #include "analysis/profile/objects.h"
+#include "analysis/profile/processes.h"
 #include "analysis/profile/queues.h"
 #include "analysis/profile/streams.h"
 
