@@ -285,16 +285,23 @@ static struct cpa_object *remembered(const struct cpa_worker *w, const void *add
 		       NULL;
 }
 
+/* This process's own row for @address. NULL: no space. */
+static struct cpa_object *own_row(const struct cpa_worker *w, const void *address)
+{
+	struct cpa_object *o = remembered(w, address);
+	uint32_t row = o ? 0 : cpa_object_row(address);
+
+	return row ? cpa_row(CPA_TABLE_OBJECTS, row) : o;
+}
+
 /* The row of the object of @kind at @address, which processes may share. NULL: no space. */
 static struct cpa_object *row_of(struct cpa_worker *w, const void *address,
 				 enum cpa_object_kind kind)
 {
-	struct cpa_object *o = remembered(w, address);
+	struct cpa_object *o = own_row(w, address);
 	unsigned at = cpa_object_cached(address);
-	uint32_t row = o ? 0 : cpa_object_row(address), all = 0;
+	uint32_t all = 0;
 
-	if (row)
-		o = cpa_row(CPA_TABLE_OBJECTS, row);
 	if (unlikely(cpa_shared_is(address, kind) && o))
 		all = shared_row(w, o, address);
 	if (all)
@@ -332,11 +339,26 @@ struct cpa_object *cpa_object_of_class_slow(struct cpa_worker *w, const void *ad
 	return o ? make(w, o, kind, class, NULL) : NULL;
 }
 
+void cpa_object_mapped(struct cpa_worker *w, const void *address)
+{
+	struct cpa_object *o = own_row(w, address);
+
+	if (!o)
+		return;
+	/* Relaxed, also below: a thread that finds 0 asks, and gets the same answer. */
+	__atomic_store_n(&o->asked, 0, __ATOMIC_RELAXED);
+	if (__atomic_load_n(&o->kind, __ATOMIC_RELAXED) == CPA_ALIAS)
+		__atomic_store_n(&o->depth, 0, __ATOMIC_RELAXED);
+}
+
 struct cpa_object *cpa_object_created(struct cpa_worker *w, const void *address,
 				      enum cpa_object_kind kind, uint64_t caller)
 {
-	struct cpa_object *o = row_of(w, address, kind);
+	struct cpa_object *o;
 
+	if (unlikely(cpa_shared_is(address, kind)))
+		cpa_object_mapped(w, address);
+	o = row_of(w, address, kind);
 	if (!o || !take_over(w, o, o->kind, kind, class_by_init(w, kind, caller)))
 		return NULL;
 	return o;

@@ -48,6 +48,11 @@ CPA_HIDDEN struct cpa_object *cpa_object_find_slow(struct cpa_worker *w, const v
 						   enum cpa_object_kind kind, uint64_t caller);
 
 /*
+ * Other memory may lie at @address than when its object was used last: whether processes share it is not known any more.
+ */
+CPA_HIDDEN void cpa_object_mapped(struct cpa_worker *w, const void *address);
+
+/*
  * The program initializes or destroys the object at @address: its history is dropped. No other
  * thread may use the object during that.
  */

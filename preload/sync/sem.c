@@ -268,8 +268,11 @@ CPA_EXPORT sem_t *sem_open(const char *name, int flags, ...)
 		return s;
 	w = cpa_enter_any();
 	if (w) {
-		const struct cpa_object *o = cpa_object_seen(w, s, CPA_SEM);
+		const struct cpa_object *o;
 
+		/* The memory of one that was closed may be that of this one. */
+		cpa_object_mapped(w, s);
+		o = cpa_object_seen(w, s, CPA_SEM);
 		cpa_leave();
 		if (o)
 			return s;

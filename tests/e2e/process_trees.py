@@ -40,6 +40,8 @@ TREES = {
     "mutex": 3,
     "sem": 2,
     "named_sem": 2,
+    "two_sems": 2,
+    "remapped": 5,
     "barrier": 2,
     "cond": 2,
     "threads": 2,

@@ -260,6 +260,83 @@ static unsigned by_named_sem(void)
 	return 4 + 3;
 }
 
+/* The second one may lie where the first one was. */
+static unsigned two_sems(void)
+{
+	const char *name = name_sem();
+	sem_t *s = sem_open(name, 0);
+	pid_t a;
+
+	sem_post(s);
+	sem_wait(s);
+	sem_close(s);
+	/* The name was opened twice. */
+	sem_close(s);
+	sem_unlink(name);
+	name_sem();
+	s = sem_open(name, 0);
+	a = CHILD({
+		sem_wait(s);
+		burn(3);
+	});
+	burn(4);
+	sem_post(s);
+	await(a);
+	sem_unlink(name);
+	return 4 + 3;
+}
+
+static void *map_at(void *place, int how)
+{
+	void *p = mmap(place, 4096, PROT_READ | PROT_WRITE,
+		       how | MAP_ANONYMOUS | (place ? MAP_FIXED : 0), -1, 0);
+
+	if (p == MAP_FAILED)
+		exit(7);
+	return p;
+}
+
+/* Mutexes that processes may share, at one address: in private memory, then in two pieces of shared memory. */
+static unsigned remapped(void)
+{
+	char *place = map_at(NULL, MAP_PRIVATE);
+	pthread_mutex_t *mutex = (pthread_mutex_t *)place;
+	pthread_mutexattr_t attr;
+	pid_t a, b;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	/* 2 KiB apart they displace each other in caches by address. */
+	for (int i = 0; i < 2; i++)
+		pthread_mutex_init((pthread_mutex_t *)(place + 2048 * i), &attr);
+	for (int i = 0; i < 200; i++) {
+		pthread_mutex_t *one = (pthread_mutex_t *)(place + 2048 * (i % 2));
+
+		pthread_mutex_lock(one);
+		pthread_mutex_unlock(one);
+	}
+	for (int i = 0; i < 2; i++) {
+		map_at(place, MAP_SHARED);
+		pthread_mutex_init(mutex, &attr);
+		pthread_mutex_lock(mutex);
+		a = CHILD({
+			pthread_mutex_lock(mutex);
+			burn(3);
+			pthread_mutex_unlock(mutex);
+		});
+		burn(2);
+		pthread_mutex_unlock(mutex);
+		b = CHILD({
+			pthread_mutex_lock(mutex);
+			burn(1);
+			pthread_mutex_unlock(mutex);
+		});
+		await(a);
+		await(b);
+	}
+	return 2 * (2 + 3 + 1);
+}
+
 static unsigned by_barrier(void)
 {
 	pid_t a;
@@ -489,6 +566,7 @@ static const struct {
 	{ "popen", by_popen },	    { "exec", by_exec },
 	{ "becomes", becomes },	    { "mutex", by_mutex },
 	{ "sem", by_sem },	    { "named_sem", by_named_sem },
+	{ "two_sems", two_sems },   { "remapped", remapped },
 	{ "barrier", by_barrier },  { "cond", by_cond },
 	{ "threads", threads },	    { "signal", by_signal },
 	{ "pipe", by_pipe },	    { "double_fork", double_fork },
