@@ -322,6 +322,9 @@ int pthread_cond_init_older(pthread_cond_t *c, const pthread_condattr_t *attr)
 
 CPA_EXPORT int cnd_init(cnd_t *c)
 {
-	created(c, CPA_CALLER());
-	return REAL(cnd_init)(c);
+	int ret = REAL(cnd_init)(c);
+
+	if (ret == thrd_success)
+		created(c, CPA_CALLER());
+	return ret;
 }

@@ -340,12 +340,14 @@ CPA_EXPORT int mtx_unlock(mtx_t *m)
 CPA_EXPORT int mtx_init(mtx_t *m, int type)
 {
 	struct cpa_worker *w = cpa_enter_known();
+	int ret = REAL(mtx_init)(m, type);
 
 	if (w) {
-		cpa_object_created(w, m, CPA_MUTEX, CPA_CALLER());
+		if (ret == thrd_success)
+			cpa_object_created(w, m, CPA_MUTEX, CPA_CALLER());
 		cpa_leave();
 	}
-	return REAL(mtx_init)(m, type);
+	return ret;
 }
 
 CPA_EXPORT void mtx_destroy(mtx_t *m)

@@ -109,6 +109,7 @@ def check_lock_names(results, profiler):
         "a spin lock": ("spin", 1, 1),
         "a semaphore": ("semaphore", 1, 1),
         "between processes": ("mutex", 1, 3),
+        "a C11 mutex": ("mutex", 1, 3),
     }
     for name, figures in expected.items():
         results.compare(found.get(name) == figures, f"named_locks: {name}", found.get(name), figures)

@@ -7,6 +7,9 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <threads.h>
 
 #include "preload/cpa.h"
 
@@ -65,6 +68,24 @@ static void use_others(void)
 	pthread_mutex_destroy(&between);
 }
 
+/* Nothing about a lock is in its memory before it is initialized. */
+static void use_uncleared(void)
+{
+	mtx_t *mutex = mmap(NULL, sizeof(*mutex), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (mutex == MAP_FAILED)
+		exit(1);
+	memset(mutex, 0xff, sizeof(*mutex));
+	mtx_init(mutex, mtx_plain);
+	CPA_LOCK_NAME(mutex, "a C11 mutex");
+	for (int i = 0; i < 3; i++) {
+		mtx_lock(mutex);
+		mtx_unlock(mutex);
+	}
+	mtx_destroy(mutex);
+}
+
 int main(void)
 {
 	pthread_mutex_t *shard = malloc(SHARDS * sizeof(*shard));
@@ -78,6 +99,7 @@ int main(void)
 	use(&late, 1);
 	use_shards(shard);
 	use_others();
+	use_uncleared();
 	CPA_LOCK_NAME(NULL, "nothing");
 	CPA_LOCK_NAME(shard, NULL);
 	free(shard);
