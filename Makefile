@@ -64,7 +64,8 @@ TOOLED  := $(UNIT) $(call programs,$(wildcard tests/property/*.c tests/torture/*
 TARGETS := $(call programs,$(filter-out $(KNOWN_SRC),$(wildcard tests/programs/*.c)))
 TARGETS_CXX := $(call programs,$(wildcard tests/programs/*.cpp))
 # Loaded into programs.
-SHARED  := tests/conformance/library tests/conformance/adversary benchmarks/bare tests/plugins/slow_kill
+SHARED  := tests/conformance/library tests/conformance/adversary benchmarks/bare \
+	tests/plugins/slow_kill tests/plugins/slow_close
 CONFORMANCE := $(filter-out $(SHARED:%=$(O)/%),$(call programs,$(wildcard tests/conformance/*.c)))
 EXAMPLES := $(call programs,$(wildcard examples/*.c))
 BENCHES := $(filter-out $(TOOLED) $(SHARED:%=$(O)/%),$(call programs,$(wildcard benchmarks/*.c)))

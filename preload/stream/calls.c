@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <pty.h>
 #include <linux/close_range.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -50,12 +51,21 @@ static __attribute__((noinline)) void paired(const int ends[2], int type)
 	errno = err;
 }
 
+/* Before it has closed anything. */
+static void cancelled(void *closing)
+{
+	cpa_descriptor_not_timed(*(uint32_t *)closing);
+}
+
 /* A close that succeeds or fails leaves no descriptor that is known. A cancellation point. */
 CPA_EXPORT int close(int fd)
 {
 	uint32_t closing = cpa_descriptor_closing(fd, CPA_CALLER());
-	int ret = REAL(close)(fd);
+	int ret;
 
+	pthread_cleanup_push(cancelled, &closing);
+	ret = REAL(close)(fd);
+	pthread_cleanup_pop(0);
 	closed((unsigned)fd, (unsigned)fd);
 	cpa_descriptor_was_closed(closing);
 	return ret;
@@ -369,9 +379,15 @@ CPA_EXPORT int socketpair(int domain, int type, int protocol, int ends[2])
 
 CPA_EXPORT int shutdown(int fd, int how)
 {
-	if (how != SHUT_RD)
-		cpa_descriptor_shutting(fd, CPA_CALLER());
-	return REAL(shutdown)(fd, how);
+	uint32_t shutting;
+	int ret;
+
+	if (how == SHUT_RD)
+		return REAL(shutdown)(fd, how);
+	shutting = cpa_descriptor_shutting(fd, CPA_CALLER());
+	ret = REAL(shutdown)(fd, how);
+	cpa_descriptor_was_shut(shutting);
+	return ret;
 }
 
 CPA_EXPORT int eventfd(unsigned value, int flags)

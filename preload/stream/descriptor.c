@@ -152,12 +152,20 @@ uint64_t cpa_descriptor_look(int fd)
 	return cpa_descriptor_look_in(looking(), fd);
 }
 
+/* Row of the stream with an end that @word writes; 0: none. */
+static uint32_t ended_by(uint64_t word)
+{
+	uint32_t writes = cpa_descriptor_writes(word);
+
+	return writes && cpa_stream_has_end(cpa_stream(writes)) ? writes : 0;
+}
+
 /* Whoever reads or writes the other ends of @word goes on. Inside, at an event. */
 static void leave_ends(struct cpa_worker *w, uint64_t word)
 {
-	uint32_t reads = cpa_descriptor_reads(word), writes = cpa_descriptor_writes(word);
+	uint32_t reads = cpa_descriptor_reads(word), writes = ended_by(word);
 
-	if (writes && cpa_stream_has_end(cpa_stream(writes))) {
+	if (writes) {
 		cpa_stream_close(&w->self, cpa_stream(writes));
 		cpa_stream_closed(cpa_stream(writes), CPA_STREAM_NO_WRITER);
 	}
@@ -168,32 +176,38 @@ static void leave_ends(struct cpa_worker *w, uint64_t word)
 	}
 }
 
-#define NOT_LAST UINT32_MAX
+#define NOT_TIMED UINT32_MAX
 
-/* There is one descriptor less of the streams of @word. Return the row of that which has none left. */
-static uint32_t count_less(uint64_t word)
+/* There is one descriptor less of the streams of @word. */
+static void count_less(uint64_t word)
 {
 	uint32_t writes = cpa_descriptor_writes(word);
 
-	return writes && cpa_holder_less(cpa_stream(writes)) ? writes : NOT_LAST;
+	if (writes)
+		cpa_holder_less(cpa_stream(writes));
 }
 
-static __attribute__((noinline)) void leave(uint64_t word, uint64_t caller)
+/* Return the row of the stream that the thread says it ends; or NOT_TIMED. */
+static __attribute__((noinline)) uint32_t leave(uint64_t word, uint64_t caller)
 {
 	int err = errno;
 	struct cpa_worker *w = is_end(word) ? cpa_enter() : NULL;
+	uint32_t ends = w ? ended_by(word) : 0;
 
+	if (ends)
+		cpa_holder_closing(cpa_stream(ends));
 	if (w) {
 		cpa_event(w, CPA_EV_CLOSE, caller, 0);
 		leave_ends(w, word);
 		cpa_done(w);
 	}
 	errno = err;
+	return ends ? ends : NOT_TIMED;
 }
 
 uint32_t cpa_descriptor_closing(int fd, uint64_t caller)
 {
-	uint32_t closing = 0; /* row of the stream that has none left, or NOT_LAST; 0: no end */
+	uint32_t closing = 0; /* row of the stream that is said to end, or NOT_TIMED; 0: no end */
 	uint64_t word;
 
 	if (!cpa_descriptor_is_kept(fd) || !(word = cpa_descriptor_word(fd)) || is_vforked())
@@ -201,21 +215,35 @@ uint32_t cpa_descriptor_closing(int fd, uint64_t caller)
 	if (unlikely(is_end(word)) && *cpa_alive) {
 		if (!(word & CPA_DESCRIPTOR_KNOWN))
 			word = cpa_descriptor_look(fd);
-		leave(word, caller);
+		closing = leave(word, caller);
 		cpa_holders_move();
-		closing = count_less(word);
+		count_less(word);
 	}
 	forget(fd);
 	return closing;
+}
+
+/* As cpa_holder_closed(), of what leave() returned. */
+static void ended(uint32_t closing, uint64_t now)
+{
+	if (closing != NOT_TIMED && *cpa_alive)
+		cpa_holder_closed(cpa_stream(closing), now);
 }
 
 void cpa_descriptor_was_closed(uint32_t closing)
 {
 	if (likely(!closing))
 		return;
-	if (closing != NOT_LAST && *cpa_alive)
-		cpa_holder_closed(cpa_stream(closing), cpa_clock_now());
+	ended(closing, cpa_clock_now());
 	cpa_holders_moved();
+}
+
+uint32_t cpa_descriptor_not_timed(uint32_t closing)
+{
+	if (likely(!closing))
+		return 0;
+	ended(closing, 0);
+	return NOT_TIMED;
 }
 
 void cpa_descriptor_closed(unsigned first, unsigned last)
@@ -246,15 +274,20 @@ void cpa_descriptor_replaced(int fd, uint64_t caller)
 	cpa_descriptor_closed((unsigned)fd, (unsigned)fd);
 }
 
-void cpa_descriptor_shutting(int fd, uint64_t caller)
+uint32_t cpa_descriptor_shutting(int fd, uint64_t caller)
 {
 	uint64_t word = cpa_descriptor_known(fd);
 
 	if (!cpa_descriptor_writes(word) || is_vforked())
-		return;
+		return NOT_TIMED;
 	/* The end is made though there are descriptors. */
 	cpa_holder_astray(cpa_stream(cpa_descriptor_writes(word)));
-	leave(CPA_DESCRIPTOR_KNOWN | cpa_descriptor_writes(word), caller);
+	return leave(CPA_DESCRIPTOR_KNOWN | cpa_descriptor_writes(word), caller);
+}
+
+void cpa_descriptor_was_shut(uint32_t shutting)
+{
+	ended(shutting, cpa_clock_now());
 }
 
 void cpa_descriptor_begin(bool counted)

@@ -115,10 +115,12 @@ CPA_HIDDEN uint32_t cpa_descriptor_highest(void);
 /*
  * The program is about to close @fd: whoever reads or writes the other end depends on that. The number
  * is forgotten. @caller as in cpa_event(). errno is kept. The caller passes the result to
- * cpa_descriptor_was_closed() when the program's call has returned.
+ * cpa_descriptor_was_closed() when the program's call has returned. cpa_descriptor_not_timed(): the call was
+ * cancelled, or will go on for long when it has closed @fd. Return what to pass then.
  */
 CPA_HIDDEN uint32_t cpa_descriptor_closing(int fd, uint64_t caller);
 CPA_HIDDEN void cpa_descriptor_was_closed(uint32_t closing);
+CPA_HIDDEN uint32_t cpa_descriptor_not_timed(uint32_t closing);
 
 /*
  * The program has closed the numbers from @first to @last, each of which it said before it was about to
@@ -132,8 +134,12 @@ CPA_HIDDEN void cpa_descriptor_closed(unsigned first, unsigned last);
  */
 CPA_HIDDEN void cpa_descriptor_replaced(int fd, uint64_t caller);
 
-/* The program is about to shut down writing on @fd: the reader depends on that. errno is kept. */
-CPA_HIDDEN void cpa_descriptor_shutting(int fd, uint64_t caller);
+/*
+ * The program is about to shut down writing on @fd: the reader depends on that. errno is kept. The caller
+ * passes the result to cpa_descriptor_was_shut() when the program's call has returned.
+ */
+CPA_HIDDEN uint32_t cpa_descriptor_shutting(int fd, uint64_t caller);
+CPA_HIDDEN void cpa_descriptor_was_shut(uint32_t shutting);
 
 /*
  * The process, which owns this memory, begins: look at its standard descriptors. @counted: the program that

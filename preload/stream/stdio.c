@@ -56,13 +56,13 @@ static int close_file(FILE *file)
 	return ret;
 }
 
-/* Of popen(). */
+/* Of popen(): it closes the descriptor, and then waits for the child. */
 static int close_proc(FILE *file)
 {
 	int fd = file->_fileno, ret;
 	uint32_t closing;
 
-	closing = cpa_descriptor_closing(fd, CPA_CALLER());
+	closing = cpa_descriptor_not_timed(cpa_descriptor_closing(fd, CPA_CALLER()));
 	ret = original_proc_close(file);
 	cpa_descriptor_closed((unsigned)fd, (unsigned)fd);
 	cpa_private_fds_closed();

@@ -66,9 +66,10 @@ static bool is_unseen_end(const struct cpa_worker *w, const struct cpa_stream_fo
 			  const struct cpa_wait *wait, uint64_t arrived)
 {
 	enum cpa_holders left = cpa_holders(found->stream);
-	uint64_t closed = left == CPA_HOLDERS_NONE ? found->stream->closed_at : found->released;
+	uint64_t closed = cpa_holders_closed(found->stream, left, found->released);
 
-	if (left == CPA_HOLDERS_SOME || (left == CPA_HOLDERS_UNKNOWN && closed <= arrived))
+	if (left == CPA_HOLDERS_SOME ||
+	    (left == CPA_HOLDERS_UNKNOWN && closed && closed <= arrived))
 		return true;
 	/* Where it is not known how long the thread was ready before it ran, that may be long. */
 	return closed && (wait->runqueue || w->clock.schedstat >= 0) &&

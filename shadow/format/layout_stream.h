@@ -91,11 +91,12 @@ struct cpa_stream {
 	/* internal: the join of the paths of all who closed the end for writing: shadow/edge/merge.h */
 	uint64_t ended;
 	/*
-	 * Internal, atomic: the tick at which the call had returned that closed the last descriptor for
-	 * writing; 0: it has not yet, or CPA_STREAM_KEPT. And their number: shadow/edge/holder.h.
+	 * Internal, atomic: the latest tick at which a call that ended the stream for a descriptor, and
+	 * said so in `ended`, had returned; 0: none since the last descriptor was closed. The number of
+	 * descriptors for writing, and of such calls under way: shadow/edge/holder.h.
 	 */
 	uint64_t closed_at;
-	uint32_t holders, pad;
+	uint32_t holders, closing;
 	/* Internal: cells (shadow/edge/cell.h), see shadow/edge/stream.h. */
 	uint64_t record[CPA_STREAM_RECORDS], room[CPA_STREAM_ROOMS];
 	/*

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "shadow/edge/holder.h"
 #include "shadow/edge/stream.h"
 
 #include "tests/unit/shadow_threads.h"
@@ -337,6 +338,40 @@ static void test_end(void **state)
 	}
 }
 
+/* All who say that they end the stream have done so when the last of them has returned, in any order. */
+static void test_closing(void **state)
+{
+	struct cpa_stream *of = s;
+
+	(void)state;
+	s = cpa_stream(cpa_stream_intern(9, CPA_STREAM_PIPE, 0));
+	cpa_holder_closing(s);
+	assert_int_equal(cpa_holders_closed(s, CPA_HOLDERS_UNKNOWN, 10), 0);
+	cpa_holder_closing(s);
+	cpa_holder_closed(s, 25);
+	assert_int_equal(cpa_holders_closed(s, CPA_HOLDERS_UNKNOWN, 10), 0);
+	cpa_holder_closed(s, 20);
+	assert_int_equal(cpa_holders_closed(s, CPA_HOLDERS_UNKNOWN, 10), 25);
+	/* A process has ended later. */
+	assert_int_equal(cpa_holders_closed(s, CPA_HOLDERS_UNKNOWN, 30), 30);
+	/* One was cancelled; one returns in two processes. */
+	cpa_holder_closing(s);
+	cpa_holder_closed(s, 0);
+	cpa_holder_closed(s, 0);
+	assert_int_equal(cpa_holders_closed(s, CPA_HOLDERS_UNKNOWN, 10), 25);
+	/* Of counted ones the last takes the tick away; a process that ended may be late. */
+	cpa_holder_first(s);
+	cpa_holder_closing(s);
+	cpa_holder_less(s);
+	cpa_holder_closed(s, 40);
+	assert_int_equal(cpa_holders(s), CPA_HOLDERS_NONE);
+	assert_int_equal(cpa_holders_closed(s, CPA_HOLDERS_NONE, 30), 40);
+	cpa_stream_closed(s, CPA_STREAM_KEPT);
+	assert_int_equal(cpa_holders_closed(s, CPA_HOLDERS_NONE, 30), 0);
+	cpa_stream_clear(&t[0], s);
+	s = of;
+}
+
 /* What the next read will depend on is known before it. */
 static void test_next(void **state)
 {
@@ -428,6 +463,7 @@ int main(void)
 		TEST(test_stranger),
 		TEST(test_waiting_bytes),
 		TEST(test_end),
+		TEST(test_closing),
 		TEST(test_next),
 		TEST(test_room),
 		TEST(test_first_room),
