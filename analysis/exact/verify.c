@@ -87,13 +87,13 @@ static const char *missing(const struct verification *v)
 {
 	const struct cpa_exact *x = v->exact;
 
+	if (x->broken)
+		return "some records are damaged";
 	if (v->file.overwritten)
 		return "the oldest events were overwritten (set a larger CPA_JOURNAL to keep more)";
 	if (v->file.refused)
-		return "events were dropped for lack of space (set a larger CPA_JOURNAL to keep "
-		       "more)";
-	if (x->broken)
-		return "some records are damaged";
+		return "events have no record: there was no space (set a larger CPA_JOURNAL), or a "
+		       "handler or the end of a process left them unfinished";
 	if (x->missing)
 		return "releases that others depend on have no record";
 	for (size_t i = 0; i < v->file.strands; i++)
@@ -102,7 +102,19 @@ static const char *missing(const struct verification *v)
 	return NULL;
 }
 
-/* In a run that was killed, threads may have stopped in the middle of an event. */
+/* Whether no thread stopped in the middle of an event, as threads may that run on when the program ends. */
+static bool events_are_whole(const struct verification *v)
+{
+	for (uint32_t i = 0; i < v->online.rows; i++) {
+		const struct cpa_thread *row = &v->online.row[i];
+
+		if (row->writing % 2 || row->path.event == CPA_JOURNAL_PENDING)
+			return false;
+	}
+	return true;
+}
+
+/* In a run that was killed the journal may also be later than the rows. */
 static bool same_events(const struct verification *v)
 {
 	uint64_t *events = xcalloc(v->online.rows + 1, sizeof(*events));
@@ -112,7 +124,7 @@ static bool same_events(const struct verification *v)
 		if (v->file.strand[i].row && v->file.strand[i].row <= v->online.rows)
 			events[v->file.strand[i].row - 1] += v->exact->strand[i].events;
 	for (uint32_t i = 0; i < v->online.rows; i++)
-		same &= events[i] == v->online.row[i].events && !(v->online.row[i].writing % 2);
+		same &= events[i] == v->online.row[i].events;
 	free(events);
 	return same;
 }
@@ -267,7 +279,7 @@ static void compare_all(struct verification *v)
 	if (why) {
 		fprintf(v->out,
 			"  not compared: path lengths, shares and savings: %s; events overwritten: "
-			"%llu, without space: %llu, releases without a record: %llu\n",
+			"%llu, without a record: %llu, releases without one: %llu\n",
 			why, (unsigned long long)v->file.overwritten,
 			(unsigned long long)v->file.refused, (unsigned long long)v->exact->missing);
 		return;
@@ -276,10 +288,10 @@ static void compare_all(struct verification *v)
 		fprintf(v->out, "  not compared: the paths of the session are damaged\n");
 		return;
 	}
-	if (v->dump->header.state == CPA_RUNNING && !same_events(v)) {
+	if (!events_are_whole(v) || (v->dump->header.state == CPA_RUNNING && !same_events(v))) {
 		fprintf(v->out,
-			"  not compared: the run has not finished, and threads were in the middle "
-			"of an event\n");
+			"  not compared: the run %s, and threads were in the middle of an event\n",
+			v->dump->header.state == CPA_RUNNING ? "has not finished" : "has ended");
 		return;
 	}
 	compare_threads(v);
