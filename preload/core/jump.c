@@ -2,7 +2,8 @@
 /*
  * preload/core/jump.c - longjmp() and its variants
  *
- * A jump ends the waits, the calls and the instrumented functions that it leaves.
+ * A jump ends the waits, the calls and the instrumented functions that it leaves. One out of our own code ends
+ * the thread's profile.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -14,6 +15,7 @@
 #include "preload/libc/real.h"
 #include "preload/unwind/stack.h"
 #include "shadow/arch/arch.h"
+#include "shadow/edge/thread.h"
 
 /*
  * Whether a jump to @target ends the call at @frame: it stays on the thread's own stack, as far as that is known.
@@ -37,11 +39,24 @@ static __attribute__((noinline, cold)) void leave_calls(uint64_t target)
 	errno = err;
 }
 
+/* A jump out of our own code ends the thread's profile, perhaps in the middle of an event: others read its row. */
+static __attribute__((noinline, cold)) void leave_inside(uint64_t target)
+{
+	struct cpa_worker *w = cpa_tls.worker;
+	int err = errno;
+
+	if (*cpa_alive && w && w->between && ends(w->between, target))
+		cpa_thread_left(&w->self);
+	errno = err;
+}
+
 #define JUMP(name)                                                      \
 	CPA_EXPORT void name(struct __jmp_buf_tag buffer[1], int value) \
 	{                                                               \
 		if (unlikely(cpa_fd_guard_frame()))                     \
 			leave_calls(cpa_arch_jump_target(buffer));      \
+		if (unlikely(cpa_tls.inside))                           \
+			leave_inside(cpa_arch_jump_target(buffer));     \
 		cpa_window_jump(cpa_arch_jump_target(buffer));          \
 		cpa_instrument_jump(cpa_arch_jump_target(buffer));      \
 		REAL(name)(buffer, value);                              \

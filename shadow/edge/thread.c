@@ -195,6 +195,31 @@ static void name_retired(struct cpa_self *self, uint64_t before, uint64_t last)
 		__atomic_store_n(&path->event, last, __ATOMIC_RELEASE);
 }
 
+/*
+ * The thread of @row has stopped for good. If that was in the middle of a change to the row, let others read it
+ * again; the change has no record in the journal.
+ */
+static void stopped(struct cpa_thread *row)
+{
+	if (likely(row->writing % 2 == 0))
+		return;
+	if (cpa_header()->journal)
+		/* Relaxed: cpa_written() publishes it. */
+		__atomic_store_n(&row->path.event, CPA_JOURNAL_PENDING, __ATOMIC_RELAXED);
+	cpa_written(row);
+}
+
+void cpa_thread_left(struct cpa_self *self)
+{
+	if (unlikely(self->row->writing % 2)) /* in a join the path has all of the other one */
+		self->row->path.owner = self->id;
+	stopped(self->row);
+	/* Relaxed: only the thread itself writes it. */
+	if (unlikely(self->journal && __atomic_load_n(&self->row->path.event, __ATOMIC_RELAXED) ==
+					      CPA_JOURNAL_PENDING))
+		cpa_journal_left(self);
+}
+
 int cpa_thread_begin(struct cpa_self *self, uint32_t component, uint32_t tid,
 		     const struct cpa_path *from, struct cpa_wait *wait)
 {
@@ -208,6 +233,7 @@ int cpa_thread_begin(struct cpa_self *self, uint32_t component, uint32_t tid,
 	row = row_at(self->number);
 	self->row = row;
 	cpa_thread_new_id(self);
+	stopped(row); /* the last thread was killed */
 	wait->now = cpa_checkpoint_begin(self, !row->key, wait->now);
 	cpa_writing(row);
 	if (row->key) {

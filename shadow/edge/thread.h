@@ -34,6 +34,13 @@ CPA_HIDDEN int cpa_thread_begin(struct cpa_self *self, uint32_t component, uint3
 				const struct cpa_path *from, struct cpa_wait *wait);
 
 /*
+ * The calling thread has left our code for good, perhaps in the middle of an event, as a handler jumped out. Its row
+ * must not look as if it still changed, and an event that has no record is missing in the journal. Further events
+ * may follow.
+ */
+CPA_HIDDEN void cpa_thread_left(struct cpa_self *self);
+
+/*
  * End the thread: give back its private state and make its row joinable or free. Return whether the
  * row is free, because the thread was detached.
  */

@@ -175,8 +175,8 @@ void cpa_journal_acquire_write(struct cpa_self *self, const struct cpa_object *o
 	tag = at = room(self, ACQUIRE_MOST);
 	if (j->released)
 		cpa_journal_next(self);
-	name_path(j, &self->row->path);
 	if (unlikely(!at)) {
+		name_path(j, &self->row->path);
 		j->clock = waited ? w->now : j->clock;
 		j->failed = false;
 		j->queue = 0;
@@ -216,6 +216,7 @@ void cpa_journal_acquire_write(struct cpa_self *self, const struct cpa_object *o
 	j->released = causes > 0;
 	*tag = (uint8_t)(CPA_RECORD_ACQUIRE | flags);
 	publish(j, at);
+	name_path(j, &self->row->path);
 }
 
 void cpa_journal_release_write(struct cpa_self *self, const struct cpa_object *on, unsigned how,

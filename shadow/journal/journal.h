@@ -92,6 +92,12 @@ static inline void cpa_journal_pending(struct cpa_self *self)
 }
 
 /*
+ * The calling thread has left its last event unfinished, and the path is pending: the journal lacks that event.
+ * Records of later events begin a block, whose header has the state that they are relative to.
+ */
+CPA_HIDDEN void cpa_journal_left(struct cpa_self *self);
+
+/*
  * Return @event of a path; 0 if that is pending: its thread was killed with its process, and the journal is
  * incomplete.
  */

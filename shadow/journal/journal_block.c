@@ -64,13 +64,16 @@ static struct cpa_journal_block *claim(uint64_t *ticket)
 
 static void close_block(struct cpa_journal *j)
 {
-	if (!j->block)
+	struct cpa_journal_block *b = j->block;
+
+	if (!b)
 		return;
-	j->block->events = j->number - j->block->number;
-	/* RELEASE pairs with claim(). */
-	__atomic_store_n(&j->block->open, 0, __ATOMIC_RELEASE);
-	j->block = NULL;
+	b->events = j->number - b->number;
+	/* Before others may have it: a handler may jump out of here. */
 	j->at = j->end = NULL;
+	j->block = NULL;
+	/* RELEASE pairs with claim(). */
+	__atomic_store_n(&b->open, 0, __ATOMIC_RELEASE);
 }
 
 /* Begin block @b with the present state. */
@@ -78,6 +81,10 @@ static void open_block(struct cpa_self *self, struct cpa_journal_block *b, uint6
 {
 	struct cpa_journal *j = self->journal;
 
+	/* The path is more than the event before: what the thread joins next is an event of its own. */
+	if (unlikely(j->left))
+		j->released = 1;
+	j->left = false;
 	/*
 	 * Readers see that the block was replaced before anything else in it changes (J2): x86
 	 * keeps stores in order.
@@ -130,9 +137,19 @@ void cpa_journal_next(struct cpa_self *self)
 
 	j->event = ++j->number;
 	j->released = 0;
-	name_path(j, &self->row->path);
 	if (unlikely(!j->block))
 		refused();
+}
+
+void cpa_journal_left(struct cpa_self *self)
+{
+	struct cpa_journal *j = self->journal;
+
+	refused();
+	j->queue = 0;
+	j->failed = false;
+	j->left = true;
+	name_path(j, &self->row->path);
 }
 
 void cpa_journal_begin(struct cpa_self *self)

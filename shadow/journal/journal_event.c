@@ -157,6 +157,7 @@ void cpa_journal_event_write(struct cpa_self *self, uint64_t now)
 
 	if (unlikely(!at)) {
 		cpa_journal_next(self);
+		name_path(j, &self->row->path);
 		j->clock = now;
 		return;
 	}
@@ -185,4 +186,5 @@ void cpa_journal_event_write(struct cpa_self *self, uint64_t now)
 	*tag = (uint8_t)(CPA_RECORD_EVENT | flags);
 	cpa_journal_next(self);
 	publish(j, at);
+	name_path(j, &self->row->path);
 }

@@ -48,6 +48,7 @@ struct cpa_journal {
 	uint32_t queue; /* of the next record; 0: the record has no item */
 	uint64_t item;
 	bool failed; /* the wait that the next record ends was not woken */
+	bool left;   /* the thread left a record unfinished: the next one begins a block */
 
 	uint32_t number, event, released;
 	uint32_t node, edge, slot;
@@ -84,7 +85,7 @@ static inline uint8_t *put_signed(uint8_t *at, uint64_t n)
 /* Close the block and take another one. Return where to write; NULL: none is free. */
 CPA_HIDDEN uint8_t *cpa_journal_turn(struct cpa_self *self);
 
-/* The thread is at its next event: give it a number. */
+/* The thread is at its next event: give it a number. name_path() follows, behind its record. */
 CPA_HIDDEN void cpa_journal_next(struct cpa_self *self);
 
 /* Return where @size bytes can be written; NULL: nowhere. */
@@ -92,7 +93,8 @@ static inline uint8_t *room(struct cpa_self *self, size_t size)
 {
 	const struct cpa_journal *j = self->journal;
 
-	return likely((size_t)(j->end - j->at) >= size) ? j->at : cpa_journal_turn(self);
+	return likely((size_t)(j->end - j->at) >= size && !j->left) ? j->at :
+								      cpa_journal_turn(self);
 }
 
 /* Records up to @at are complete: let readers see them. */

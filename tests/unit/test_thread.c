@@ -309,6 +309,64 @@ static void test_killed(void **state)
 	begin_again(&t, 300);
 	assert_true(t.row->retired.event > CPA_JOURNAL_PENDING);
 	assert_int_equal(pool->refused, 1);
+	cpa_writing(
+		t.row); /* it was killed earlier in an event: its row looks as if it still changed */
+	begin_again(&t, 400);
+	assert_int_equal(t.row->writing % 2, 0);
+	assert_int_equal(pool->refused, 2);
+}
+
+static const struct cpa_journal_block *last_block(void)
+{
+	const struct cpa_journal_pool *pool = cpa_at(cpa_header()->journal);
+
+	return cpa_at(pool->block[pool->next - 1]);
+}
+
+/*
+ * A handler jumped out of our code, and the thread goes on with another event: the journal says that it lacks one,
+ * if it does, and what comes then does not depend on a record that is not there.
+ */
+static void test_left(void **state)
+{
+	struct cpa_journal_pool *pool;
+	struct cpa_self t, other;
+	uint64_t last;
+
+	(void)state;
+	assert_true(cpa_journal_init(UINT64_C(64) * CPA_JOURNAL_BLOCK));
+	pool = cpa_at(cpa_header()->journal);
+	cpa_epoch_begin(cpa_header(), true);
+	begin(&other, 100);
+	begin(&t, 100);
+	work_until(&t, 120);
+	last = t.row->path.event;
+	cpa_thread_left(&t); /* between two events */
+	assert_int_equal(pool->refused, 0);
+	work(&t, 5, 10); /* before the record */
+	assert_int_equal(t.row->path.event, CPA_JOURNAL_PENDING);
+	cpa_thread_left(&t);
+	assert_int_equal(t.row->path.event, last);
+	assert_int_equal(pool->refused, 1);
+	assert_int_equal(pool->next, 2);
+	work_until(&t, 150);
+	assert_int_equal(t.row->path.event, last + 1);
+	assert_int_equal(pool->next, 3);
+	assert_int_equal(last_block()->thread, t.id);
+	assert_int_equal(last_block()->number, (uint32_t)last);
+	assert_int_equal(last_block()->released, 1);
+	cpa_writing(t.row); /* in a join, which has the other path's event for a while */
+	cpa_path_copy(&t, &t.row->path, &other.row->path);
+	cpa_thread_left(&t);
+	assert_int_equal(t.row->writing % 2, 0);
+	assert_int_equal(t.row->path.event, last + 1);
+	assert_int_equal(t.row->path.owner, t.id);
+	assert_int_equal(pool->refused, 2);
+	work_until(&t, 180);
+	work_until(&t, 190);
+	assert_int_equal(t.row->path.event, last + 3);
+	assert_int_equal(pool->next, 4);
+	assert_int_equal(pool->refused, 2);
 }
 
 /* The thread follows the edge from node 1 to node 2 @times, as a dependency. */
@@ -477,6 +535,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_reuse_by_kind, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_copied, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_killed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_left, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_helped, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_edges, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_many_running, setup, teardown),
