@@ -35,9 +35,10 @@ static void end_worker(struct cpa_worker *w)
 {
 	uint64_t now;
 
+	/* It left our code by a jump, or a handler or a cancellation ended it there. */
+	if (unlikely(cpa_tls.inside))
+		cpa_thread_left(&w->self);
 	cpa_reenter();
-	/* It may have left our code by a jump, or a handler or a cancellation ended it there. */
-	cpa_thread_left(&w->self);
 	if (likely(cpa_window_meet(w)))
 		now = cpa_event(w, CPA_EV_EXIT, 0, 0);
 	else

@@ -214,9 +214,7 @@ void cpa_thread_left(struct cpa_self *self)
 	if (unlikely(self->row->writing % 2)) /* in a join the path has all of the other one */
 		self->row->path.owner = self->id;
 	stopped(self->row);
-	/* Relaxed: only the thread itself writes it. */
-	if (unlikely(self->journal && __atomic_load_n(&self->row->path.event, __ATOMIC_RELAXED) ==
-					      CPA_JOURNAL_PENDING))
+	if (unlikely(self->journal))
 		cpa_journal_left(self);
 }
 

@@ -92,8 +92,8 @@ static inline void cpa_journal_pending(struct cpa_self *self)
 }
 
 /*
- * The calling thread has left its last event unfinished, and the path is pending: the journal lacks that event.
- * Records of later events begin a block, whose header has the state that they are relative to.
+ * The calling thread has left our code for good, perhaps while it wrote a record. If the path is pending, the journal
+ * lacks an event. Records of later events begin a block, whose header has the state that they are relative to.
  */
 CPA_HIDDEN void cpa_journal_left(struct cpa_self *self);
 

@@ -145,10 +145,13 @@ void cpa_journal_left(struct cpa_self *self)
 {
 	struct cpa_journal *j = self->journal;
 
-	refused();
 	j->queue = 0;
 	j->failed = false;
 	j->left = true;
+	/* Relaxed: only the thread itself writes it. */
+	if (__atomic_load_n(&self->row->path.event, __ATOMIC_RELAXED) != CPA_JOURNAL_PENDING)
+		return;
+	refused();
 	name_path(j, &self->row->path);
 }
 

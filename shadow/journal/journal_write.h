@@ -48,7 +48,7 @@ struct cpa_journal {
 	uint32_t queue; /* of the next record; 0: the record has no item */
 	uint64_t item;
 	bool failed; /* the wait that the next record ends was not woken */
-	bool left;   /* the thread left a record unfinished: the next one begins a block */
+	bool left;   /* the thread may have left a record unfinished: the next one begins a block */
 
 	uint32_t number, event, released;
 	uint32_t node, edge, slot;

@@ -367,6 +367,12 @@ static void test_left(void **state)
 	assert_int_equal(t.row->path.event, last + 3);
 	assert_int_equal(pool->next, 4);
 	assert_int_equal(pool->refused, 2);
+	cpa_thread_left(
+		&t); /* perhaps in a record that is no event: a new block says what follows */
+	assert_int_equal(pool->refused, 2);
+	work_until(&t, 200);
+	assert_int_equal(pool->next, 5);
+	assert_int_equal(last_block()->number, (uint32_t)last + 3);
 }
 
 /* The thread follows the edge from node 1 to node 2 @times, as a dependency. */
