@@ -102,15 +102,24 @@ static const char *missing(const struct verification *v)
 	return NULL;
 }
 
-/* Whether no thread stopped in the middle of an event, as threads may that run on when the program ends. */
+/*
+ * Whether the thread of @row stopped in the middle of an event, as those may that run on when the program ends. One
+ * that has ended has no such excuse.
+ */
+static bool is_half(const struct cpa_thread *row)
+{
+	bool ended = row->end_ticks &&
+		     (row->state == CPA_THREAD_EXITED || row->state == CPA_THREAD_DONE);
+
+	return !ended && (row->writing % 2 || row->path.event == CPA_JOURNAL_PENDING);
+}
+
+/* Whether no thread stopped in the middle of an event. */
 static bool events_are_whole(const struct verification *v)
 {
-	for (uint32_t i = 0; i < v->online.rows; i++) {
-		const struct cpa_thread *row = &v->online.row[i];
-
-		if (row->writing % 2 || row->path.event == CPA_JOURNAL_PENDING)
+	for (uint32_t i = 0; i < v->online.rows; i++)
+		if (is_half(&v->online.row[i]))
 			return false;
-	}
 	return true;
 }
 
@@ -130,9 +139,10 @@ static bool same_events(const struct verification *v)
 }
 
 /*
- * Compare sums and path lengths of threads, by row: several threads may have used one row in turn.
+ * Compare sums and path lengths of threads, by row: several threads may have used one row in turn. Rows of threads
+ * that stopped in the middle of an event are left out; no other row depends on what has no record.
  */
-static void compare_threads(struct verification *v)
+static void compare_threads(struct verification *v, bool whole)
 {
 	const struct online *o = &v->online;
 	struct cpa_exact_strand *sum = xcalloc(o->rows + 1, sizeof(*sum));
@@ -150,6 +160,8 @@ static void compare_threads(struct verification *v)
 		to->len = s->len > to->len ? s->len : to->len;
 	}
 	for (uint32_t i = 0; i < o->rows; i++) {
+		if (is_half(&o->row[i]))
+			continue;
 		rows += o->row[i].key != 0;
 		compare(v, "events of thread row", i + 1, o->row[i].events, sum[i].events);
 		compare(v, "process time of thread row", i + 1, o->row[i].process, sum[i].process);
@@ -158,7 +170,8 @@ static void compare_threads(struct verification *v)
 		compare(v, "path length of thread row", i + 1, o->len[i], sum[i].len);
 	}
 	free(sum);
-	compare(v, "critical path", 0, o->program.len, v->exact->result[0]);
+	if (whole)
+		compare(v, "critical path", 0, o->program.len, v->exact->result[0]);
 	conclude(v, "events, process and external time, path lengths of thread rows", rows);
 }
 
@@ -275,6 +288,7 @@ static void compare_shares(struct verification *v)
 static void compare_all(struct verification *v)
 {
 	const char *why = missing(v);
+	bool running, whole;
 
 	if (why) {
 		fprintf(v->out,
@@ -288,13 +302,21 @@ static void compare_all(struct verification *v)
 		fprintf(v->out, "  not compared: the paths of the session are damaged\n");
 		return;
 	}
-	if (!events_are_whole(v) || (v->dump->header.state == CPA_RUNNING && !same_events(v))) {
+	running = v->dump->header.state == CPA_RUNNING;
+	whole = events_are_whole(v);
+	if (running && (!whole || !same_events(v))) {
 		fprintf(v->out,
-			"  not compared: the run %s, and threads were in the middle of an event\n",
-			v->dump->header.state == CPA_RUNNING ? "has not finished" : "has ended");
+			"  not compared: the run has not finished, and threads were in the middle "
+			"of an event\n");
 		return;
 	}
-	compare_threads(v);
+	compare_threads(v, whole);
+	if (!whole) {
+		fprintf(v->out,
+			"  not compared: the critical path, shares and savings: the run has ended, and "
+			"threads were in the middle of an event\n");
+		return;
+	}
 	if (v->dump->header.diag[CPA_DIAG_VERSIONS_REFUSED]) {
 		fprintf(v->out,
 			"  not compared: shares and savings: during the run there was no memory "

@@ -26,8 +26,9 @@ def leave_inside(results, folder):
         dump = folder / f"inside-{how}.dump"
         run([PROGRAMS / "leave_inside", how], env=profiled_environment(dump, CPA_JOURNAL="64M"))
         equal, said = verify(dump)
-        unknown = "events have no record" in said or "in the middle of an event" in said
-        results.check(equal or unknown, f"a thread {what}: {said}")
+        half = "in the middle of an event" in said and "equal: events" in said
+        unknown = "events have no record" in said or half
+        results.check(equal or (unknown and "DIFFERENT" not in said), f"a thread {what}: {said}")
 
 
 def main():
