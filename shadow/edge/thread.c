@@ -232,7 +232,7 @@ int cpa_thread_begin(struct cpa_self *self, uint32_t component, uint32_t tid,
 	self->row = row;
 	cpa_thread_new_id(self);
 	stopped(row); /* the last thread was killed */
-	wait->now = cpa_checkpoint_begin(self, !row->key, wait->now);
+	cpa_checkpoint_begin(self, !row->key, wait->now);
 	cpa_writing(row);
 	if (row->key) {
 		before = cpa_journal_known(row->retired.event);

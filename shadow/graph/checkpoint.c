@@ -101,19 +101,17 @@ uint64_t cpa_checkpoint_pass(struct cpa_self *self, uint64_t now)
 	return now;
 }
 
-uint64_t cpa_checkpoint_begin(struct cpa_self *self, bool first, uint64_t now)
+void cpa_checkpoint_begin(struct cpa_self *self, bool first, uint64_t now)
 {
 	struct cpa_thread *row = self->row;
 
 	self->period = cpa_header()->period;
 	self->window = 0;
-	if (!first) {
-		self->since = row->period * self->period;
-		return cpa_checkpoint(self, now);
-	}
-	row->first_period = row->period = now / self->period;
+	if (first)
+		row->first_period = row->period = now / self->period;
 	self->since = row->period * self->period;
-	return now;
+	if (now > self->since)
+		cpa_checkpoint(self, now);
 }
 
 void cpa_checkpoint_forget(struct cpa_self *self, struct cpa_thread *row)

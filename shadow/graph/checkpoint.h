@@ -48,10 +48,11 @@ static inline uint64_t cpa_checkpoint(struct cpa_self *self, uint64_t now)
 
 /*
  * The thread begins to use its row at clock @now; the row is not changed yet. If @first, no thread
- * used the row before and it has no earlier state. Return the thread's time, as cpa_checkpoint()
- * does.
+ * used the row before and it has no earlier state. A process finds out late when it began, and the
+ * thread before it in the row may have passed a boundary since: then all that the new thread does is
+ * behind that boundary, and its clock begins before it.
  */
-CPA_HIDDEN uint64_t cpa_checkpoint_begin(struct cpa_self *self, bool first, uint64_t now);
+CPA_HIDDEN void cpa_checkpoint_begin(struct cpa_self *self, bool first, uint64_t now);
 
 /* Release the versions that the checkpoints of @row hold; the row must not be in use (tests). */
 CPA_HIDDEN void cpa_checkpoint_forget(struct cpa_self *self, struct cpa_thread *row);

@@ -237,6 +237,31 @@ static void work_until(struct cpa_self *self, uint64_t now)
 }
 
 /*
+ * A process finds out late when it began. The thread before it in the row has passed a boundary since: the observed
+ * path of the new one has no gap and nothing twice.
+ */
+static void test_begun_before(void **state)
+{
+	uint64_t period = cpa_header()->period, boundary = period * 7;
+	struct cpa_self creator, process;
+	struct cpa_wait w = { .now = boundary - 30 };
+
+	(void)state;
+	begin(&creator, boundary - 50);
+	begin(&process, boundary - 50);
+	process.row->path.released = cpa_checkpoint(&process, boundary + 10);
+	cpa_thread_end(&process, boundary + 10);
+	assert_int_equal(process.row->period, 7);
+	assert_int_equal(cpa_thread_begin(&process, 0, 1, &creator.row->path, &w), 0);
+	assert_int_equal(w.now, boundary - 30);
+	assert_int_equal(process.row->path.released, boundary - 30);
+	assert_int_equal(process.row->path.observed[CPA_TIME_HANDOFF],
+			 creator.row->path.observed[CPA_TIME_HANDOFF] + 20);
+	assert_int_equal(cpa_checkpoint(&process, boundary + 20), boundary + 20);
+	assert_int_equal(process.row->period, 7);
+}
+
+/*
  * Who opens a part copies the paths of a thread that sleeps and of those before it in its row. The event of the
  * sleeping one is over.
  */
@@ -539,6 +564,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_ends, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_reuse, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_reuse_by_kind, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_begun_before, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_copied, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_killed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_left, setup, teardown),
