@@ -22,7 +22,6 @@
 #include "preload/core/perf_event.h"
 #include "preload/core/sampled.h"
 #include "preload/core/window.h"
-#include "preload/unwind/stack.h"
 #include "shadow/arch/arch.h"
 #include "shadow/store/kernel.h"
 
@@ -314,19 +313,6 @@ static bool is_last(struct cpa_sampler *s, unsigned times)
 	return !s->signals;
 }
 
-/*
- * Whether a sample at @pc, of a thread that is in no part or has not met the present one, may be of work. Not so
- * in a wait that began while profiling was off: the thread spins, or the signal came as the kernel woke it, and
- * the wrapper that called it is not back yet. Where that was no wait, a later sample will tell.
- */
-static bool may_be_work(uint64_t pc)
-{
-	uint64_t call = pc - CPA_ARCH_KERNEL_CALL;
-
-	return !cpa_tls.spins &&
-	       (!cpa_stack_is_readable(call) || !cpa_arch_is_behind_kernel_call(pc));
-}
-
 /* Handler of the timer's signal. It acts only if the thread runs code of the program. */
 static void on_signal(void *context, unsigned times)
 {
@@ -337,9 +323,7 @@ static void on_signal(void *context, unsigned times)
 	if (!*cpa_alive || cpa_tls.inside || !w)
 		return;
 	if (unlikely(cpa_window_moved(w))) {
-		/* A thread without events enters and leaves parts of the run here. */
-		if (!cpa_is_off() && may_be_work(pc) && cpa_enter_as(CPA_MEETS_SAMPLE))
-			cpa_leave();
+		cpa_window_sampled(w, context);
 		return;
 	}
 	cpa_reenter();

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "preload/libc/real.h"
+#include "preload/unwind/stack.h"
 #include "shadow/arch/arch.h"
 #include "shadow/store/kernel.h"
 
@@ -29,6 +30,9 @@ static const struct sigaction *disposition(void)
 	/* ACQUIRE pairs with the RELEASE in set_disposition(). */
 	return &theirs[__atomic_load_n(&current, __ATOMIC_ACQUIRE) & 1];
 }
+
+/* Where handlers return to: code of libc. Written once, at start. 0: not known. */
+static uint64_t handlers_return;
 
 static void set_disposition(const struct sigaction *action)
 {
@@ -191,6 +195,34 @@ static int install(const struct sigaction *wanted)
 	return REAL(sigaction)(CPA_SIGNAL, &action, NULL);
 }
 
+/* Note where the handler that we have just installed returns to, which libc does not show. */
+static void find_return(void)
+{
+	struct {
+		uint64_t handler, flags, restorer, mask;
+	} action = { 0 };
+
+	if (!cpa_kernel(SYS_rt_sigaction, CPA_SIGNAL, NULL, &action, sizeof(action.mask)))
+		handlers_return = action.restorer;
+}
+
+const void *cpa_signal_interrupted(const void *context)
+{
+	uint64_t sp = cpa_arch_stack_pointer(context);
+
+	if (!handlers_return || !cpa_stack_is_readable(sp))
+		return NULL;
+	/* The kernel left its record there. Of the handler's own frame nothing is there yet, or any more. */
+	if (cpa_arch_program_counter(context) != handlers_return) {
+		if (*(const uint64_t *)sp != handlers_return)
+			return NULL;
+		sp += sizeof(sp);
+	}
+	return cpa_stack_is_readable(sp) && cpa_stack_is_readable(sp + CPA_ARCH_CONTEXT) ?
+		       (const void *)sp :
+		       NULL;
+}
+
 bool cpa_signal_init(void (*handler)(void *context, unsigned times))
 {
 	struct sigaction before;
@@ -199,7 +231,10 @@ bool cpa_signal_init(void (*handler)(void *context, unsigned times))
 		return false;
 	set_disposition(&before);
 	ours = handler;
-	return !install(&before);
+	if (install(&before))
+		return false;
+	find_return();
+	return true;
 }
 
 const sigset_t *cpa_signal_without_ours(const sigset_t *mask, sigset_t *copy)

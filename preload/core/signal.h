@@ -61,6 +61,13 @@ CPA_HIDDEN void cpa_signal_fini(void);
  */
 CPA_HIDDEN bool cpa_signal_leaves(uint64_t from, uint64_t target);
 
+/*
+ * What the signal handler interrupted that begins or ends in @context; NULL: none does, or its stack cannot be read.
+ * Kernels put a signal of a higher number on top of a handler that has not begun yet. Async-signal-safe; errno is
+ * changed.
+ */
+CPA_HIDDEN const void *cpa_signal_interrupted(const void *context);
+
 /* Return false if the thread runs on an alternate stack that has fewer than @bytes left. */
 CPA_HIDDEN bool cpa_signal_has_room(uint64_t bytes);
 

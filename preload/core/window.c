@@ -6,8 +6,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "preload/code/function.h"
 #include "preload/core/signal.h"
 #include "preload/core/track.h"
+#include "preload/unwind/stack.h"
+#include "shadow/arch/arch.h"
 #include "shadow/graph/call.h"
 #include "shadow/graph/checkpoint.h"
 #include "shadow/store/epoch.h"
@@ -15,6 +18,8 @@
 
 /* Stack that the border of a part takes at most: copies of two paths, and what calls them. */
 #define ROOM 8192u
+
+#define NESTED 4u /* signal handlers that begin at once, each on top of the one before */
 
 #define MANY 64u /* events of a thread, from which on its usual activity is known */
 
@@ -177,6 +182,29 @@ static void limit(struct cpa_elapsed *e, const struct cpa_thread *row)
 }
 
 /*
+ * @head: times of a thread from the begin of the part to a sample, cut in proportion; @before: those before the
+ * part. The CPU time up to the latest sample while profiling was off lies in those. What @head has too much is
+ * changed for time without a processor.
+ */
+static void limit_sampled(const struct cpa_worker *w, struct cpa_elapsed *head,
+			  struct cpa_elapsed *before)
+{
+	uint64_t all = w->clock.cpu, most = all > w->window.off_cpu ? all - w->window.off_cpu : 0;
+	uint64_t gap = before->external + before->runqueue, more, external;
+
+	if (head->process <= most || !gap)
+		return;
+	more = head->process - most < gap ? head->process - most : gap;
+	external = scale(more, before->external, gap);
+	head->process -= more;
+	head->external += external;
+	head->runqueue += more - external;
+	before->process += more;
+	before->external -= external;
+	before->runqueue -= more - external;
+}
+
+/*
  * As begin(), for a thread whose times @e up to clock @now are known: of its activity, or, if @left, of
  * all that it did since it left the part before.
  */
@@ -187,9 +215,13 @@ static void begin_activity(struct cpa_worker *w, uint64_t epoch, struct cpa_elap
 	uint64_t since = begun > from ? begun : from;
 	uint64_t ready = e->runqueue;
 	struct cpa_elapsed head = cut(e, now > since ? now - since : 0);
-	enum cpa_external kind = idle_kind(w, &head);
-	uint64_t blocked = kind == CPA_EXT_OTHER ? head.external : 0;
+	enum cpa_external kind;
+	uint64_t blocked;
 
+	if (w->window.meets == CPA_MEETS_SAMPLE)
+		limit_sampled(w, &head, e);
+	kind = idle_kind(w, &head);
+	blocked = kind == CPA_EXT_OTHER ? head.external : 0;
 	w->window.since = 0;
 	if (w->window.meets == CPA_MEETS_CALL) {
 		w->window.since = since;
@@ -378,6 +410,41 @@ struct cpa_worker *cpa_enter_any(void)
 		cpa_tls.inside = false;
 	errno = err;
 	return w;
+}
+
+/* Whether @context is in our code, or where the kernel has just returned from a call. */
+static bool is_in_call(const void *context)
+{
+	uint64_t pc = cpa_arch_program_counter(context), call = pc - CPA_ARCH_KERNEL_CALL;
+
+	return cpa_function_is_ours(pc) ||
+	       (cpa_stack_is_readable(call) && cpa_arch_is_behind_kernel_call(pc));
+}
+
+/*
+ * Whether a sample in @context, of a thread that is in no part or has not met the present one, may be of work. Not so
+ * in a wait that began while profiling was off: the thread spins, or the signal came as the kernel woke it, and
+ * the wrapper that called it is not back yet. A handler of the program may begin before ours, if it is its signal
+ * that ended the wait. Where that was no wait, a later sample will tell.
+ */
+static bool may_be_work(const void *context)
+{
+	if (cpa_tls.spins)
+		return false;
+	for (unsigned i = 0; context && i <= NESTED; i++) {
+		if (is_in_call(context))
+			return false;
+		context = cpa_signal_interrupted(context);
+	}
+	return true;
+}
+
+void cpa_window_sampled(struct cpa_worker *w, const void *context)
+{
+	if (cpa_is_off())
+		w->window.off_cpu = cpa_clock_ticks(cpa_machine_ns(CLOCK_THREAD_CPUTIME_ID));
+	else if (may_be_work(context) && cpa_enter_as(CPA_MEETS_SAMPLE))
+		cpa_leave();
 }
 
 void cpa_window_start(void)

@@ -6,8 +6,8 @@
  * starts and stops (shadow/store/epoch.h). A worker keeps the epoch of its part, and cpa_enter()
  * compares it with the session's. While profiling is off a wrapper only calls the original. An
  * activity or wait that crosses the border of a part is cut there: exactly if the thread was on a
- * processor all the time, else in proportion (limit() in window.c says to what at most). If a thread was
- * blocked when a part began, its time is counted, and lies on no inherent path.
+ * processor all the time, else in proportion (limit() and limit_sampled() in window.c say to what at
+ * most). If a thread was blocked when a part began, its time is counted, and lies on no inherent path.
  */
 #ifndef CPA_PRELOAD_CORE_WINDOW_H
 #define CPA_PRELOAD_CORE_WINDOW_H
@@ -59,6 +59,12 @@ CPA_HIDDEN struct cpa_worker *cpa_enter_as(enum cpa_meets meets);
 
 /* cpa_enter(), of a thread that is back from a call, was blocked in it for a reason of @kind, and has a worker. */
 CPA_HIDDEN struct cpa_worker *cpa_enter_from(enum cpa_external kind);
+
+/*
+ * The timer's signal has interrupted @context in a thread that is in no part, or in one that is over. A thread
+ * without events enters and leaves parts of the run here.
+ */
+CPA_HIDDEN void cpa_window_sampled(struct cpa_worker *w, const void *context);
 
 /* After an original that was called while profiling was off: enter if a part has begun meanwhile. */
 static inline struct cpa_worker *cpa_enter_begun(void)

@@ -37,6 +37,15 @@ static inline uint64_t cpa_arch_program_counter(const void *context)
 	return (uint64_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
 }
 
+/* The stack pointer of what a signal interrupted. */
+static inline uint64_t cpa_arch_stack_pointer(const void *context)
+{
+	return (uint64_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RSP];
+}
+
+/* Bytes of @context up to the last register that the two above read. */
+#define CPA_ARCH_CONTEXT offsetof(ucontext_t, uc_mcontext.gregs[REG_RIP])
+
 /* Registers of a frame, by their numbers in unwind tables (x86-64 psABI, fig. 3.36). */
 #define CPA_ARCH_REGISTERS	17u
 #define CPA_ARCH_FRAME_POINTER	6u

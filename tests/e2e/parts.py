@@ -284,7 +284,7 @@ def held_before(tap):
 def blocked_before(tap):
     """A thread that was blocked when the part began did no work in it until then; what it waited is known."""
     dump = f"{TMP}/blocked.dump"
-    for how in "lock", "poll", "unseen":
+    for how in "lock", "poll", "sampled", "unseen", "works":
         run = subprocess.run([f"{BUILD}/tests/programs/blocked_before", how],
                              env=environment(dump, CPA_START="off"), stdout=subprocess.PIPE, text=True, check=True)
         found = report(dump)
@@ -302,9 +302,9 @@ def blocked_before(tap):
             unknown_s = found["program"]["observed_external"]["unknown_wait_s"]
             tap.result(unknown_s < blocked_s / 2,
                        f"lock: {unknown_s:.4f} s of the observed path not known for whom")
-        elif how == "poll":
+        elif how in ("poll", "sampled"):
             idle_s = found["program"]["idle_s"]
-            tap.result(idle_s > blocked_s / 100, f"poll: {idle_s:.4f} s idle, was in it for {blocked_s:.4f} s")
+            tap.result(idle_s > blocked_s / 100, f"{how}: {idle_s:.4f} s idle, was in it for {blocked_s:.4f} s")
 
 
 def from_outside(tap):

@@ -4,7 +4,10 @@
  *
  *	blocked_before lock     in pthread_mutex_lock()
  *	blocked_before poll     in poll(), which a signal ends
+ *	blocked_before sampled  in poll(), which a signal ends, together with one as the sampler's timer sends it
  *	blocked_before unseen   in a system call that cpa does not see; then it uses a lock of its own
+ *	blocked_before works    in a system call that cpa does not see, with a sample just before; then it works,
+ *				without an event
  *
  * The thread, `waiter`, worked while profiling was off, and is asleep when the part begins. Prints, in
  * ns, its CPU time in the first part and from just before the call that blocks, and the time for which
@@ -13,6 +16,7 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +33,8 @@
 static pthread_mutex_t awaited_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t own_lock = PTHREAD_MUTEX_INITIALIZER;
 static int tid, done; /* done: a futex */
-static bool unseen, polls;
+static bool unseen, polls, sampled, works;
+static siginfo_t sample; /* a signal of the sampler's timer */
 
 static void use_own_lock(void)
 {
@@ -67,7 +72,32 @@ static void await(void)
 	}
 	while (!__atomic_load_n(&done, __ATOMIC_ACQUIRE))
 		futex(FUTEX_WAIT, 0);
-	use_own_lock();
+	if (works)
+		burn_ms(WORK_MS);
+	else
+		use_own_lock();
+}
+
+/* Take a signal that the sampler's timer sends to the thread. Without cpa there is none. */
+static void take_sample(void)
+{
+	const struct timespec now = { 0, 0 };
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGSTKFLT);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	for (int i = 0; i < 20 * WORK_MS && !sample.si_signo; i++) {
+		burn_ms(1);
+		syscall(SYS_rt_sigtimedwait, &set, &sample, &now, _NSIG / 8);
+	}
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static void send_sample(int to)
+{
+	if (sample.si_signo)
+		syscall(SYS_rt_tgsigqueueinfo, getpid(), to, SIGSTKFLT, &sample);
 }
 
 /* It was in the part before: cpa knows its CPU time since that ended. */
@@ -80,7 +110,11 @@ static void *waiter(void *unused)
 	CPA_STOP();
 	first_ns = burn_clock_ns() - first_ns;
 	burn_ms(WORK_MS);
+	if (sampled || works)
+		take_sample();
 	begun_ns = burn_clock_ns();
+	if (works)
+		send_sample((int)syscall(SYS_gettid));
 	__atomic_store_n(&tid, (int)syscall(SYS_gettid), __ATOMIC_RELEASE);
 	await();
 	printf("%lld\n", (long long)(first_ns + burn_clock_ns() - begun_ns));
@@ -95,13 +129,33 @@ static int64_t now_ns(void)
 	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
+/*
+ * The threads share a processor, and do not preempt each other as they wake: when the waiter runs again it has
+ * both of two signals.
+ */
+static void share_processor(void)
+{
+	const struct sched_param none = { 0 };
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	sched_setscheduler(0, SCHED_BATCH, &none);
+}
+
 int main(int argc, char **argv)
 {
+	const char *how = argc == 2 ? argv[1] : "";
 	pthread_t thread;
 	int64_t begun_ns;
 
-	unseen = argc == 2 && strcmp(argv[1], "unseen") == 0;
-	polls = argc == 2 && strcmp(argv[1], "poll") == 0;
+	sampled = strcmp(how, "sampled") == 0;
+	works = strcmp(how, "works") == 0;
+	unseen = works || strcmp(how, "unseen") == 0;
+	polls = sampled || strcmp(how, "poll") == 0;
+	if (sampled)
+		share_processor();
 	sigaction(SIGUSR1, &(struct sigaction){ .sa_handler = interrupt }, NULL);
 	pthread_mutex_lock(&awaited_lock);
 	CPA_START();
@@ -114,6 +168,8 @@ int main(int argc, char **argv)
 	pthread_mutex_unlock(&awaited_lock);
 	__atomic_store_n(&done, 1, __ATOMIC_RELEASE);
 	futex(FUTEX_WAKE, 1);
+	if (sampled)
+		send_sample(tid);
 	if (polls)
 		pthread_kill(thread, SIGUSR1);
 	pthread_join(thread, NULL);
