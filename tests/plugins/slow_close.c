@@ -5,6 +5,7 @@
  * To be loaded behind libcpa.so, as if the thread lost its processor there.
  */
 #include <pthread.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
