@@ -210,11 +210,12 @@ CPA_EXPORT int dup3(int from, int to, int flags)
 	return ret;
 }
 
-/* The descriptors from @first to @last are about to be closed. */
+/* The descriptors from @first to @last are about to be closed: the tick at which they are is still to come. */
 static void closing_all(unsigned first, unsigned last, uint64_t caller)
 {
 	for (unsigned fd = first; fd <= last && fd < CPA_DESCRIPTORS; fd++)
-		cpa_descriptor_was_closed(cpa_descriptor_closing((int)fd, caller));
+		cpa_descriptor_was_closed(
+			cpa_descriptor_not_timed(cpa_descriptor_closing((int)fd, caller)));
 }
 
 CPA_EXPORT int close_range(unsigned first, unsigned last, int flags)

@@ -116,7 +116,7 @@ CPA_HIDDEN uint32_t cpa_descriptor_highest(void);
  * The program is about to close @fd: whoever reads or writes the other end depends on that. The number
  * is forgotten. @caller as in cpa_event(). errno is kept. The caller passes the result to
  * cpa_descriptor_was_closed() when the program's call has returned. cpa_descriptor_not_timed(): the call was
- * cancelled, or will go on for long when it has closed @fd. Return what to pass then.
+ * cancelled, or will go on for long when it has closed @fd, or closes others, too. Return what to pass then.
  */
 CPA_HIDDEN uint32_t cpa_descriptor_closing(int fd, uint64_t caller);
 CPA_HIDDEN void cpa_descriptor_was_closed(uint32_t closing);

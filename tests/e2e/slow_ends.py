@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """tests/e2e/slow_ends.py - the end of a stream depends on who made it, however long that call takes
 
-With tests/plugins/slow_close.so each close() and shutdown() takes 50 ms before the kernel does it, as if the
-thread lost its processor there. The descriptors of the streams of tests/programs/slow_ends are not counted;
-so are those of the pipe of `parts inherited`. A wait for the end is no time of input from outside if it was
+With tests/plugins/slow_close.so each close(), close_range() and shutdown() takes 50 ms before the kernel does
+it, as if the thread lost its processor there. The descriptors of the streams of tests/programs/slow_ends are
+not counted, but for those of "range"; nor are those of the pipe of `parts inherited`. A wait for the end is no time of input from outside if it was
 made by who is seen; and is, if by another process, later. Prints TAP and a summary.
 """
 
@@ -20,7 +20,7 @@ SLOW_CLOSE = BUILD / "tests/plugins/slow_close.so"
 UNIT_S = 0.02
 PIECE = 0.03  # as in streams.py
 # With how many units on the path.
-SEEN = {"closed": 6, "met": 6, "two": 6, "shut": 6}
+SEEN = {"closed": 6, "met": 6, "two": 6, "shut": 6, "range": 6}
 UNSEEN = ("cancelled", "left", "copied")
 INHERITED_S = 0.060 + 0.040  # of work on the path
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/plugins/slow_close.c - close() and shutdown() that take 50 ms before the kernel does it
+ * tests/plugins/slow_close.c - close(), close_range() and shutdown() that take 50 ms before the kernel does it
  *
  * To be loaded behind libcpa.so, as if the thread lost its processor there.
  */
@@ -25,6 +25,12 @@ int close(int fd)
 	pthread_testcancel();
 	sleep_50_ms();
 	return (int)syscall(SYS_close, fd);
+}
+
+int close_range(unsigned first, unsigned last, int flags)
+{
+	sleep_50_ms();
+	return (int)syscall(SYS_close_range, first, last, flags);
 }
 
 int shutdown(int fd, int how)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/programs/slow_ends.c - ends of a stream whose descriptors are not counted
+ * tests/programs/slow_ends.c - ends of a stream, most of one whose descriptors are not counted
  *
  * `slow_ends CASE`. To be run with tests/plugins/slow_close.so: the one who ends the stream has said so long
  * before the kernel does it. In the first cases main waits for one who is seen; the last line on standard
@@ -116,6 +116,21 @@ static int shut(void)
 	return ended(4);
 }
 
+static void *range_closer(void *unused)
+{
+	burn(4);
+	must(!close_range((unsigned)ends[1], (unsigned)ends[1], 0));
+	return unused;
+}
+
+/* A call that closes many has no tick of each: of a counted pipe it needs none. */
+static int range(void)
+{
+	must(!pipe(ends));
+	begin(range_closer);
+	return ended(4);
+}
+
 /* Of main, that is about to wait. */
 static volatile int *reader;
 
@@ -174,7 +189,11 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*run)(void);
-	} seen[] = { { "closed", closed }, { "met", met }, { "two", two }, { "shut", shut } };
+	} seen[] = { { "closed", closed },
+		     { "met", met },
+		     { "two", two },
+		     { "shut", shut },
+		     { "range", range } };
 	static const struct {
 		const char *name;
 		void (*by)(void);
