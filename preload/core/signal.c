@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/code/function.h"
 #include "preload/libc/real.h"
 #include "preload/unwind/stack.h"
 #include "shadow/arch/arch.h"
@@ -208,13 +209,16 @@ static void find_return(void)
 
 const void *cpa_signal_interrupted(const void *context)
 {
-	uint64_t sp = cpa_arch_stack_pointer(context);
+	uint64_t sp = cpa_arch_stack_pointer(context), pc = cpa_arch_program_counter(context);
 
 	if (!handlers_return || !cpa_stack_is_readable(sp))
 		return NULL;
-	/* The kernel left its record there. Of the handler's own frame nothing is there yet, or any more. */
-	if (cpa_arch_program_counter(context) != handlers_return) {
-		if (*(const uint64_t *)sp != handlers_return)
+	/*
+	 * The kernel left its record there. The handler has done nothing yet, or is back: one that works may
+	 * have no frame of its own either.
+	 */
+	if (pc != handlers_return) {
+		if (*(const uint64_t *)sp != handlers_return || cpa_function_start(pc) != pc)
 			return NULL;
 		sp += sizeof(sp);
 	}

@@ -189,7 +189,9 @@ static void limit(struct cpa_elapsed *e, const struct cpa_thread *row)
 static void limit_sampled(const struct cpa_worker *w, struct cpa_elapsed *head,
 			  struct cpa_elapsed *before)
 {
-	uint64_t all = w->clock.cpu, most = all > w->window.off_cpu ? all - w->window.off_cpu : 0;
+	/* A difference of ns: the rate of ticks may have become more precise meanwhile. */
+	uint64_t all_ns = cpa_machine_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t most = cpa_clock_ticks(all_ns - w->window.off_cpu_ns);
 	uint64_t gap = before->external + before->runqueue, more, external;
 
 	if (head->process <= most || !gap)
@@ -412,13 +414,22 @@ struct cpa_worker *cpa_enter_any(void)
 	return w;
 }
 
-/* Whether @context is in our code, or where the kernel has just returned from a call. */
+static bool calls_kernel(uint64_t address)
+{
+	return cpa_stack_is_readable(address) &&
+	       cpa_arch_is_behind_kernel_call(address + CPA_ARCH_KERNEL_CALL);
+}
+
+/*
+ * Whether @context is in our code, or where the kernel has just returned from a call, or in front of a call: one
+ * that the signal interrupted and the kernel begins again (SA_RESTART).
+ */
 static bool is_in_call(const void *context)
 {
-	uint64_t pc = cpa_arch_program_counter(context), call = pc - CPA_ARCH_KERNEL_CALL;
+	uint64_t pc = cpa_arch_program_counter(context);
 
-	return cpa_function_is_ours(pc) ||
-	       (cpa_stack_is_readable(call) && cpa_arch_is_behind_kernel_call(pc));
+	return cpa_function_is_ours(pc) || calls_kernel(pc - CPA_ARCH_KERNEL_CALL) ||
+	       calls_kernel(pc);
 }
 
 /*
@@ -442,7 +453,7 @@ static bool may_be_work(const void *context)
 void cpa_window_sampled(struct cpa_worker *w, const void *context)
 {
 	if (cpa_is_off())
-		w->window.off_cpu = cpa_clock_ticks(cpa_machine_ns(CLOCK_THREAD_CPUTIME_ID));
+		w->window.off_cpu_ns = cpa_machine_ns(CLOCK_THREAD_CPUTIME_ID);
 	else if (may_be_work(context) && cpa_enter_as(CPA_MEETS_SAMPLE))
 		cpa_leave();
 }

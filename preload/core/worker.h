@@ -36,8 +36,8 @@ struct cpa_worker {
 		uint64_t since, ready;
 		/* Clock at which it arrived at a wait that went on when its part ended; 0: at none. */
 		uint64_t arrived;
-		/* CPU time of the thread at its latest sample while profiling was off, ticks; 0: there was none. */
-		uint64_t off_cpu;
+		/* CPU time of the thread at its latest sample while profiling was off, ns; 0: there was none. */
+		uint64_t off_cpu_ns;
 		uint8_t meets; /* enum cpa_meets */
 		/* enum cpa_external: of what a call was blocked in that the thread is back from; 0: not known */
 		uint8_t kind;

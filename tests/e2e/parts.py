@@ -217,7 +217,7 @@ def held_before(results):
 def blocked_before(results):
     """A thread that was blocked when the part began did no work in it until then; what it waited is known."""
     dump = f"{TMP}/blocked.dump"
-    for how in "lock", "poll", "sampled", "unseen", "works":
+    for how in "lock", "poll", "sampled", "restarted", "handles", "unseen", "works":
         run = subprocess.run([f"{BUILD}/tests/programs/blocked_before", how],
                              env=environment(dump, CPA_START="off"), stdout=subprocess.PIPE, text=True, check=True)
         found = report(dump)
@@ -235,6 +235,9 @@ def blocked_before(results):
             unknown_s = found["program"]["observed_external"]["unknown_wait_s"]
             results.check(unknown_s < blocked_s / 2,
                        f"lock: {unknown_s:.4f} s of the observed path not known for whom")
+        elif how == "handles":
+            tap.result(waiter["cpu_s"] > took_s / 2,
+                       f"handles: {waiter['cpu_s']:.4f} s of CPU time are found")
         elif how in ("poll", "sampled"):
             idle_s = found["program"]["idle_s"]
             results.check(idle_s > blocked_s / 100, f"{how}: {idle_s:.4f} s idle, was in it for {blocked_s:.4f} s")

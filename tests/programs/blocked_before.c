@@ -5,6 +5,10 @@
  *	blocked_before lock     in pthread_mutex_lock()
  *	blocked_before poll     in poll(), which a signal ends
  *	blocked_before sampled  in poll(), which a signal ends, together with one as the sampler's timer sends it
+ *	blocked_before restarted in a system call that cpa does not see, which both interrupt; the kernel begins it
+ *				again
+ *	blocked_before handles  in poll(), with a sample just before; a signal ends it whose handler works, without a
+ *				frame of its own
  *	blocked_before unseen   in a system call that cpa does not see; then it uses a lock of its own
  *	blocked_before works    in a system call that cpa does not see, with a sample just before; then it works,
  *				without an event
@@ -33,7 +37,8 @@
 static pthread_mutex_t awaited_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t own_lock = PTHREAD_MUTEX_INITIALIZER;
 static int tid, done; /* done: a futex */
-static bool unseen, polls, sampled, works;
+static bool unseen, polls, sampled, works, restarted, handles;
+static long rounds;	 /* of the handler that works */
 static siginfo_t sample; /* a signal of the sampler's timer */
 
 static void use_own_lock(void)
@@ -59,6 +64,23 @@ static void interrupt(int signal)
 	(void)signal;
 }
 
+/* For some WORK_MS. It calls nothing: the stack pointer stays where the kernel set it. */
+static void work(int signal)
+{
+	(void)signal;
+	for (long i = 0; i < rounds; i++)
+		__asm__ volatile("" : : "r"(i));
+}
+
+static void measure_rounds(void)
+{
+	int64_t begun_ns = burn_clock_ns();
+
+	rounds = 10 * 1000 * 1000;
+	work(0);
+	rounds = (long)((double)rounds * WORK_MS * 1e6 / (double)(burn_clock_ns() - begun_ns));
+}
+
 static void await(void)
 {
 	if (polls) {
@@ -78,7 +100,7 @@ static void await(void)
 		use_own_lock();
 }
 
-/* Take a signal that the sampler's timer sends to the thread. Without cpa there is none. */
+/* Work, then take a signal that the sampler's timer sent to the thread meanwhile. Without cpa there is none. */
 static void take_sample(void)
 {
 	const struct timespec now = { 0, 0 };
@@ -87,6 +109,7 @@ static void take_sample(void)
 	sigemptyset(&set);
 	sigaddset(&set, SIGSTKFLT);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	burn_ms(WORK_MS);
 	for (int i = 0; i < 20 * WORK_MS && !sample.si_signo; i++) {
 		burn_ms(1);
 		syscall(SYS_rt_sigtimedwait, &set, &sample, &now, _NSIG / 8);
@@ -109,11 +132,12 @@ static void *waiter(void *unused)
 		use_own_lock();
 	CPA_STOP();
 	first_ns = burn_clock_ns() - first_ns;
-	burn_ms(WORK_MS);
-	if (sampled || works)
+	if (sampled || restarted || works || handles)
 		take_sample();
+	else
+		burn_ms(WORK_MS);
 	begun_ns = burn_clock_ns();
-	if (works)
+	if (works || handles)
 		send_sample((int)syscall(SYS_gettid));
 	__atomic_store_n(&tid, (int)syscall(SYS_gettid), __ATOMIC_RELEASE);
 	await();
@@ -144,19 +168,40 @@ static void share_processor(void)
 	sched_setscheduler(0, SCHED_BATCH, &none);
 }
 
+static void choose(const char *how)
+{
+	handles = strcmp(how, "handles") == 0;
+	sampled = strcmp(how, "sampled") == 0;
+	restarted = strcmp(how, "restarted") == 0;
+	works = strcmp(how, "works") == 0;
+	unseen = works || restarted || strcmp(how, "unseen") == 0;
+	polls = sampled || handles || strcmp(how, "poll") == 0;
+	if (handles)
+		measure_rounds();
+	if (sampled || restarted)
+		share_processor();
+	sigaction(SIGUSR1,
+		  &(struct sigaction){ .sa_handler = handles ? work : interrupt,
+				       .sa_flags = restarted ? SA_RESTART : 0 },
+		  NULL);
+}
+
+/* Let both signals interrupt the call, which goes on. */
+static void interrupt_only(pthread_t thread)
+{
+	const struct timespec while_it_runs = { 0, 10 * 1000 * 1000 };
+
+	send_sample(tid);
+	pthread_kill(thread, SIGUSR1);
+	nanosleep(&while_it_runs, NULL);
+}
+
 int main(int argc, char **argv)
 {
-	const char *how = argc == 2 ? argv[1] : "";
 	pthread_t thread;
 	int64_t begun_ns;
 
-	sampled = strcmp(how, "sampled") == 0;
-	works = strcmp(how, "works") == 0;
-	unseen = works || strcmp(how, "unseen") == 0;
-	polls = sampled || strcmp(how, "poll") == 0;
-	if (sampled)
-		share_processor();
-	sigaction(SIGUSR1, &(struct sigaction){ .sa_handler = interrupt }, NULL);
+	choose(argc == 2 ? argv[1] : "");
 	pthread_mutex_lock(&awaited_lock);
 	CPA_START();
 	pthread_create(&thread, NULL, waiter, NULL);
@@ -165,6 +210,8 @@ int main(int argc, char **argv)
 	begun_ns = now_ns();
 	burn_ms(WORK_MS);
 	begun_ns = now_ns() - begun_ns;
+	if (restarted)
+		interrupt_only(thread);
 	pthread_mutex_unlock(&awaited_lock);
 	__atomic_store_n(&done, 1, __ATOMIC_RELEASE);
 	futex(FUTEX_WAKE, 1);
