@@ -236,7 +236,7 @@ def blocked_before(results):
             results.check(unknown_s < blocked_s / 2,
                        f"lock: {unknown_s:.4f} s of the observed path not known for whom")
         elif how == "handles":
-            tap.result(waiter["cpu_s"] > took_s / 2,
+            results.check(waiter["cpu_s"] > took_s / 2,
                        f"handles: {waiter['cpu_s']:.4f} s of CPU time are found")
         elif how in ("poll", "sampled"):
             idle_s = found["program"]["idle_s"]
