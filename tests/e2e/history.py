@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 
-from parts import await_true
+from part_runs import await_true
 from profiled import BUILD, PROGRAMS, ROUNDING_S, clean_environment, read
 from results import Results
 
