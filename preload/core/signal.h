@@ -62,9 +62,9 @@ CPA_HIDDEN void cpa_signal_fini(void);
 CPA_HIDDEN bool cpa_signal_leaves(uint64_t from, uint64_t target);
 
 /*
- * What the signal handler interrupted that is at its begin or has returned in @context; NULL: none does, or its stack cannot be read.
- * Kernels put a signal of a higher number on top of a handler that has not begun yet. Async-signal-safe; errno is
- * changed.
+ * What the signal handler interrupted that has done nothing yet, or has returned, in @context; NULL: none has, or its
+ * stack cannot be read. Kernels put a signal of a higher number on top of a handler that has not begun yet.
+ * Async-signal-safe; errno is changed.
  */
 CPA_HIDDEN const void *cpa_signal_interrupted(const void *context);
 

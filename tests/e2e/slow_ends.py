@@ -4,8 +4,8 @@
 
 With tests/plugins/slow_close.so each close(), close_range() and shutdown() takes 50 ms before the kernel does
 it, as if the thread lost its processor there. The descriptors of the streams of tests/programs/slow_ends are
-not counted, but for those of "range"; nor are those of the pipe of `parts inherited`. A wait for the end is no time of input from outside if it was
-made by who is seen; and is, if by another process, later. Prints TAP and a summary.
+not counted, but for those of "range"; nor are those of the pipe of `parts inherited`. A wait for an end that was
+made by who is seen is no time of input from outside; for one made by another process, later, it is.
 """
 
 import os
