@@ -4,7 +4,6 @@
 
 How long the paths of the parts are is looked at by tests/accuracy/part_paths.py.
 """
-import os
 import random
 import re
 import signal
