@@ -52,6 +52,11 @@ struct cpa_build {
 
 /* threads.c: fills in threads, path sums, totals and edge caches. */
 void cpa_build_threads(struct cpa_build *build);
+/*
+ * threads.c: a thread that was killed behind a wait, before the event that ends it, has the length of that wait, and no
+ * clock behind it. Take it from @thread: its times end with its last event.
+ */
+void cpa_build_settle(struct cpa_thread *thread);
 /* observed.c: begin, add row @row, and choose the program's observed path. Called by threads.c. */
 struct cpa_reading;
 void cpa_build_observed_begin(struct cpa_build *build);

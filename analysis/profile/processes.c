@@ -49,6 +49,7 @@ static void add_threads(struct cpa_build *build, struct cpa_process_row *rows, u
 
 		if (!cpa_dump_row(dump, CPA_TABLE_THREADS, i, &thread, sizeof(thread)))
 			continue;
+		cpa_build_settle(&thread);
 		at = thread.process_row;
 		if (!at || at > n || !rows[at - 1].key || rows[at - 1].key != thread.process_key)
 			continue;

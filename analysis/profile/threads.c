@@ -296,6 +296,19 @@ static void add_thread(struct cpa_build *build, uint32_t row, const struct cpa_r
 	add_totals(build, reading, figures);
 }
 
+void cpa_build_settle(struct cpa_thread *thread)
+{
+	uint64_t lived = thread->path.released - thread->start_ticks;
+	uint64_t rest = thread->process + thread->external + thread->runqueue + thread->probe;
+
+	if (thread->end_ticks || thread->path.released < thread->start_ticks || lived < rest)
+		return;
+	if (thread->wait > lived - rest)
+		thread->wait = lived - rest;
+	if (thread->wait_cpu > thread->wait)
+		thread->wait_cpu = thread->wait;
+}
+
 void cpa_build_threads(struct cpa_build *build)
 {
 	struct cpa_dump *dump = build->dump;
@@ -308,8 +321,10 @@ void cpa_build_threads(struct cpa_build *build)
 	do {
 		begin(build, snapshot.rows);
 		for (uint32_t row = 1; row <= snapshot.rows && !snapshot.failed; row++)
-			if (cpa_snapshot_read(&snapshot, row, reading) && !snapshot.failed)
+			if (cpa_snapshot_read(&snapshot, row, reading) && !snapshot.failed) {
+				cpa_build_settle(&reading->row);
 				add_thread(build, row, reading);
+			}
 	} while (cpa_snapshot_again(&snapshot));
 	cpa_build_observed_end(build);
 	build->torn = snapshot.torn;

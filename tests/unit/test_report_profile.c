@@ -250,6 +250,23 @@ static void test_died_inside_an_event(void **state)
 	assert_false(has_note("than the run"));
 }
 
+/* Killed behind a wait of 3 s, before the event that ends it. */
+static void test_died_behind_a_wait(void **state)
+{
+	struct cpa_thread *worker = dump_maker_at(&maker, CPA_TABLE_THREADS, 2);
+	uint64_t rest = worker->process + worker->external + worker->runqueue + worker->probe;
+
+	(void)state;
+	dump_maker_header(&maker)->state = CPA_RUNNING;
+	dump_maker_header(&maker)->end_ticks = 0;
+	worker->end_ticks = 0;
+	worker->wait = MAKER_TICKS(1.5);
+	worker->path.released = worker->start_ticks + rest + worker->wait;
+	worker->wait += MAKER_TICKS(3);
+	build(CPA_GRAPH_ALL);
+	assert_seconds(profile->thread[1].wait_s, 1.5);
+}
+
 /* A thread of which all time is of @kind, but for @blocked seconds, ends its path at clock @end. */
 static void set_path(struct cpa_thread *row, enum cpa_time_kind kind, double blocked, uint64_t end)
 {
@@ -481,6 +498,7 @@ int main(void)
 		TEST(test_diagnostics),
 		TEST(test_unfinished),
 		TEST(test_died_inside_an_event),
+		TEST(test_died_behind_a_wait),
 		TEST(test_off_at_the_end),
 		TEST(test_borders),
 		TEST(test_exec),
