@@ -92,8 +92,9 @@ static inline void cpa_journal_pending(struct cpa_self *self)
 }
 
 /*
- * The calling thread has left our code for good, perhaps while it wrote a record. If the path is pending, the journal
- * lacks an event. Records of later events begin a block, whose header has the state that they are relative to.
+ * The calling thread has left our code for good, perhaps while it wrote a record. If the event
+ * of its path is CPA_JOURNAL_PENDING, that event has no record. The next record begins a block: the block's header has
+ * the clock and the rows that its records are differences from.
  */
 CPA_HIDDEN void cpa_journal_left(struct cpa_self *self);
 

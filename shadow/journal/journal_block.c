@@ -81,7 +81,7 @@ static void open_block(struct cpa_self *self, struct cpa_journal_block *b, uint6
 {
 	struct cpa_journal *j = self->journal;
 
-	/* The path is more than the event before: what the thread joins next is an event of its own. */
+	/* The unfinished event may have changed the path: the next join is not part of the event before. */
 	if (unlikely(j->left))
 		j->released = 1;
 	j->left = false;

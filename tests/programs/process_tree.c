@@ -238,6 +238,16 @@ static void *name_sem(void)
 	return name;
 }
 
+/* Work for @units, then post @s, called @name, for which child @a waits. Return @units. */
+static unsigned post_after(unsigned units, sem_t *s, const char *name, pid_t a)
+{
+	burn(units);
+	sem_post(s);
+	await(a);
+	sem_unlink(name);
+	return units;
+}
+
 /* Mapped by each for itself, at addresses of its own. */
 static unsigned by_named_sem(void)
 {
@@ -253,11 +263,7 @@ static unsigned by_named_sem(void)
 		burn(3);
 	});
 
-	burn(4);
-	sem_post(s);
-	await(a);
-	sem_unlink(name);
-	return 4 + 3;
+	return post_after(4, s, name, a) + 3;
 }
 
 /* The second one may lie where the first one was. */
@@ -279,11 +285,7 @@ static unsigned two_sems(void)
 		sem_wait(s);
 		burn(3);
 	});
-	burn(4);
-	sem_post(s);
-	await(a);
-	sem_unlink(name);
-	return 4 + 3;
+	return post_after(4, s, name, a) + 3;
 }
 
 static void *map_at(void *place, int how)
