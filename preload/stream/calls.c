@@ -51,10 +51,9 @@ static __attribute__((noinline)) void paired(const int ends[2], int type)
 	errno = err;
 }
 
-/* Before it has closed anything. */
 static void cancelled(void *closing)
 {
-	cpa_descriptor_not_timed(*(uint32_t *)closing);
+	cpa_descriptor_cancelled(*(uint32_t *)closing);
 }
 
 /* A close that succeeds or fails leaves no descriptor that is known. A cancellation point. */

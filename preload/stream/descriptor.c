@@ -238,6 +238,19 @@ void cpa_descriptor_was_closed(uint32_t closing)
 	cpa_holders_moved();
 }
 
+/* The descriptor is counted less; it may be open, with nobody who says so, or closed. */
+void cpa_descriptor_cancelled(uint32_t closing)
+{
+	if (likely(!closing))
+		return;
+	if (closing == NOT_TIMED)
+		cpa_holders_lost();
+	else if (*cpa_alive)
+		cpa_holder_astray(cpa_stream(closing));
+	ended(closing, 0);
+	cpa_holders_moved();
+}
+
 uint32_t cpa_descriptor_not_timed(uint32_t closing)
 {
 	if (likely(!closing))

@@ -115,11 +115,13 @@ CPA_HIDDEN uint32_t cpa_descriptor_highest(void);
 /*
  * The program is about to close @fd: whoever reads or writes the other end depends on that. The number
  * is forgotten. @caller as in cpa_event(). errno is kept. The caller passes the result to
- * cpa_descriptor_was_closed() when the program's call has returned. cpa_descriptor_not_timed(): the call was
- * cancelled, or will go on for long when it has closed @fd, or closes others, too. Return what to pass then.
+ * cpa_descriptor_was_closed() when the program's call has returned, or to cpa_descriptor_cancelled() when it
+ * was cancelled. cpa_descriptor_not_timed(): the call will go on for long when it has closed @fd, or closes
+ * others, too. Return what to pass then.
  */
 CPA_HIDDEN uint32_t cpa_descriptor_closing(int fd, uint64_t caller);
 CPA_HIDDEN void cpa_descriptor_was_closed(uint32_t closing);
+CPA_HIDDEN void cpa_descriptor_cancelled(uint32_t closing);
 CPA_HIDDEN uint32_t cpa_descriptor_not_timed(uint32_t closing);
 
 /*

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """tests/e2e/stream_ends.py - the end of a stream depends on who made it, and on nobody who did not
 
-tests/programs/stream_ends has a pipe whose last descriptor for writing is closed by a process that cpa
+tests/programs/stream_ends and random_ends have a pipe whose last descriptor for writing is closed by a process that cpa
 follows, however late; or by one that it does not, after all that it does have closed theirs. A wait for the
 end is no time of input from outside in the first cases. In the others it is: the ends that were seen came
 before the wait. Prints TAP and a summary.
@@ -21,8 +21,8 @@ from results import Results
 UNIT_S = 0.02
 PIECE = 0.03  # as in streams.py
 SKIPPED = 77
-SEEN = ("late", "overtaken", "copied", "program", "opened_again", "refused")
-# With how many units on the path. Those of `late` and `overtaken` have waits of the tracer, too.
+SEEN = ("late", "late_cancelled", "overtaken", "copied", "program", "opened_again", "refused")
+# With how many units on the path. Those of `late`, `late_cancelled` and `overtaken` have waits of the tracer, too.
 PATHS = {"copied": 6, "program": 6, "opened_again": 6, "refused": 6}
 # What closes the pipe last.
 UNSEEN = (
@@ -43,25 +43,23 @@ UNSEEN = (
 SEEDS = 12  # of each kind
 
 
-def cases():
-    """Name, arguments, whether all ends are seen."""
-    for name in SEEN + UNSEEN:
-        yield name, [name], name in SEEN
+def cases(chosen):
+    """Name, command, whether all ends are seen. @chosen: names and seeds; empty: all, and seeds at random."""
     first = 2 * random.randrange(1 << 30)
-    for seed in range(first, first + 2 * SEEDS):
-        yield f"random {seed}", ["random", str(seed)], None
+    for name in SEEN + UNSEEN:
+        if not chosen or name in chosen:
+            yield name, ["stream_ends", name], name in SEEN
+    for seed in filter(str.isdigit, chosen) if chosen else range(first, first + 2 * SEEDS):
+        yield f"random {seed}", ["random_ends", str(seed)], None
 
 
 def main():
     results = Results()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="stream_ends.", dir=os.environ.get("CPA_TMP")))
-    chosen = cases()
-    if len(sys.argv) > 1:
-        chosen = [(" ".join(sys.argv[1:]), sys.argv[1:], sys.argv[1] in SEEN)]
-    for name, arguments, seen in chosen:
+    for name, command, seen in cases(sys.argv[1:]):
         dump = folder / "run.dump"
         done = subprocess.run(
-            [PROGRAMS / "stream_ends", *arguments],
+            [PROGRAMS / command[0], command[1]],
             capture_output=True,
             text=True,
             timeout=TIMEOUT_S,
@@ -73,7 +71,7 @@ def main():
             continue
         if not results.check(done.returncode == 0, f"{name}: {done.returncode} {done.stderr!r}"):
             continue
-        if arguments[0] == "random":
+        if command[0] == "random_ends":
             seen = "unseen 0" in done.stderr
         profile = read(dump)
         external = {

@@ -29,10 +29,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tests/programs/stream_work.h"
+#include "tests/programs/unseen.h"
 
 #define LATE_MS 50
-#define ASLEEP	3 /* looks, 10 ms apart, at which a process sleeps */
 #define SKIPPED 77
 
 static void sleep_ms(int ms)
@@ -40,21 +39,6 @@ static void sleep_ms(int ms)
 	struct timespec rest = { .tv_nsec = ms * 1000000L };
 
 	must(!nanosleep(&rest, NULL));
-}
-
-static void await_sleep(pid_t process)
-{
-	char name[64], state;
-
-	for (unsigned i = 0; i < ASLEEP; i = state == 'S' ? i + 1 : 0) {
-		FILE *f;
-
-		snprintf(name, sizeof(name), "/proc/%d/stat", process);
-		f = fopen(name, "re");
-		must(f && fscanf(f, "%*[^)]) %c", &state) == 1);
-		fclose(f);
-		usleep(10000);
-	}
 }
 
 /*
@@ -104,6 +88,34 @@ static int late(void)
 static int overtaken(void)
 {
 	return end_late(1);
+}
+
+static void *close_cancelled(void *fd)
+{
+	pthread_cancel(pthread_self());
+	close(*(int *)fd);
+	return NULL;
+}
+
+/* A thread is cancelled in close(), before it has closed @fd. */
+static void cancel_close(int fd)
+{
+	pthread_t thread;
+	void *result;
+
+	must(!pthread_create(&thread, NULL, close_cancelled, &fd));
+	must(!pthread_join(thread, &result) && result == PTHREAD_CANCELED);
+}
+
+/* As `late`; before, a call that was to close another pipe has been cancelled. */
+static int late_cancelled(void)
+{
+	int others[2];
+
+	must(!pipe(others));
+	cancel_close(others[1]);
+	must(!close(others[0]) && !close(others[1]));
+	return end_late(0);
 }
 
 /* The descriptor is a copy, and the first one was closed long before. */
@@ -182,28 +194,6 @@ static int burns(void)
 	return 0;
 }
 
-/* Ends for main, for who lets the unseen one go, and for that one. */
-static int ends[2], go[2];
-
-/* The unseen one: it has the pipe until nobody has the other end of `go` any more. */
-static void hold(void)
-{
-	char byte;
-
-	close(go[1]);
-	(void)!read(go[0], &byte, 1);
-	_exit(0);
-}
-
-static char *no_environment[] = { NULL };
-static char *shell[] = { "/bin/sh", "-c", "read x", NULL };
-
-/* Before the shell is executed: its standard input. */
-static void prepare_shell(void)
-{
-	must(dup2(go[0], STDIN_FILENO) == STDIN_FILENO && !close(go[1]));
-}
-
 static void by_killed(void)
 {
 	char byte;
@@ -221,15 +211,6 @@ static void by_strange_program(void)
 		return;
 	prepare_shell();
 	must(dup2(ends[1], STDOUT_FILENO) == STDOUT_FILENO && !close(ends[1]));
-	execve(shell[0], shell, no_environment);
-	_exit(9);
-}
-
-static void by_strange_output(void)
-{
-	if (fork())
-		return;
-	prepare_shell();
 	execve(shell[0], shell, no_environment);
 	_exit(9);
 }
@@ -269,32 +250,15 @@ static void by_spawn(void)
 	posix_spawn_file_actions_destroy(&actions);
 }
 
-static void by_bare_fork(void)
-{
-	if (!_Fork())
-		hold();
-}
-
 /* The call that was to close it is cancelled before it does. */
-static void *close_cancelled(void *argument)
-{
-	(void)argument;
-	pthread_cancel(pthread_self());
-	close(ends[1]);
-	return NULL;
-}
-
 static void by_cancelled(void)
 {
 	pid_t reader = getpid();
-	pthread_t thread;
-	void *result;
 
 	if (fork())
 		return;
 	await_sleep(reader);
-	must(!pthread_create(&thread, NULL, close_cancelled, NULL));
-	must(!pthread_join(thread, &result) && result == PTHREAD_CANCELED);
+	cancel_close(ends[1]);
 	sleep_ms(LATE_MS);
 	hold();
 }
@@ -405,170 +369,15 @@ static int unseen(void (*give)(void))
 	return 0;
 }
 
-/*
- * At random: a tree of processes that copy, close and hand on the pipe, by each way that is seen. With an
- * odd seed one of them makes an unseen one, which has the pipe until all others have ended.
- */
-#define DESCRIPTORS 40 /* below which the copies are */
-#define PROCESSES   12
-
-static struct {
-	unsigned made;	    /* processes of the tree */
-	unsigned strangers; /* that are still to be made */
-} * tree;
-static unsigned long state;
-static int kept[DESCRIPTORS]; /* whether the number is the pipe */
-
-static unsigned below(unsigned n)
-{
-	state = state * 6364136223846793005ul + 1442695040888963407ul;
-	return (unsigned)(state >> 33) % n;
-}
-
-/* A number that is the pipe; -1: none is. */
-static int any(void)
-{
-	int first = (int)below(DESCRIPTORS);
-
-	for (int i = 0; i < DESCRIPTORS; i++)
-		if (kept[(first + i) % DESCRIPTORS])
-			return (first + i) % DESCRIPTORS;
-	return -1;
-}
-
-/* Whether a program that is executed has the pipe. */
-static int outlives_exec(void)
-{
-	for (int fd = 0; fd < DESCRIPTORS; fd++)
-		if (kept[fd] && !(fcntl(fd, F_GETFD) & FD_CLOEXEC))
-			return 1;
-	return 0;
-}
-
-static void make_stranger(void)
-{
-	if (tree && any() >= 0 && __atomic_exchange_n(&tree->strangers, 0, __ATOMIC_RELAXED))
-		(below(2) || !outlives_exec() ? by_bare_fork : by_strange_output)();
-}
-
-static void grow(void);
-
-/* Whether the process is to go on. */
-static int step(void)
-{
-	int from = any(), to = 20 + (int)below(DESCRIPTORS - 20);
-	char seed[32];
-
-	if (from < 0)
-		return 0;
-	switch (below(tree ? 9 : 5)) {
-	case 0:
-		to = dup(from);
-		break;
-	case 1:
-		to = fcntl(from, F_DUPFD_CLOEXEC, 20);
-		break;
-	case 2:
-		must(dup2(from, to) == to);
-		break;
-	case 3:
-		must(!close(from));
-		kept[from] = 0;
-		return 1;
-	case 4:
-		return 0;
-	case 5:
-		make_stranger();
-		return 1;
-	case 6: /* another program, which has it as its standard output only */
-		must(dup2(from, STDOUT_FILENO) == STDOUT_FILENO);
-		for (int fd = 3; fd < DESCRIPTORS; fd++)
-			if (kept[fd])
-				must(!fcntl(fd, F_SETFD, FD_CLOEXEC));
-		snprintf(seed, sizeof(seed), "%lu", state);
-		execl("/nowhere", own, "leaf", seed, NULL);
-		if (below(2))
-			execl(own, own, "leaf", seed, NULL);
-		kept[STDOUT_FILENO] = 1;
-		return 1;
-	default:
-		if (__atomic_fetch_add(&tree->made, 1, __ATOMIC_RELAXED) >= PROCESSES) {
-			__atomic_fetch_sub(&tree->made, 1, __ATOMIC_RELAXED);
-			return 1;
-		}
-		if (!fork()) {
-			below(2);
-			grow();
-		}
-		return 1;
-	}
-	must(to >= 0 && to < DESCRIPTORS);
-	kept[to] = 1;
-	return 1;
-}
-
-static void grow(void)
-{
-	while (step())
-		;
-	make_stranger();
-	_exit(0);
-}
-
-static void leaf(const char *seed)
-{
-	state = strtoul(seed, NULL, 10);
-	kept[STDOUT_FILENO] = 1;
-	grow();
-}
-
-static int at_random(const char *seed)
-{
-	unsigned reaped = 0, odd = (unsigned)strtoul(seed, NULL, 10) % 2;
-	int ready[2];
-	pid_t reader = getpid();
-	char byte;
-
-	state = strtoul(seed, NULL, 10) * 1000003;
-	tree = mmap(NULL, sizeof(*tree), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	must(tree != MAP_FAILED && !prctl(PR_SET_CHILD_SUBREAPER, 1));
-	tree->strangers = odd;
-	tree->made = 1;
-	must(!pipe(go) && !pipe(ready));
-	CHILD(close(go[0]); close(ready[1]); must(read(ready[0], &byte, 1) == 1);
-	      await_sleep(reader));
-	must(!pipe(ends) && ends[1] < DESCRIPTORS);
-	if (!fork()) {
-		close(ready[1]);
-		kept[ends[1]] = 1;
-		grow();
-	}
-	close(go[0]);
-	close(go[1]);
-	close(ends[1]);
-	for (; odd && reaped < __atomic_load_n(&tree->made, __ATOMIC_RELAXED); reaped++) {
-		int status;
-
-		must(wait(&status) > 0 && !status);
-	}
-	must(write(ready[1], "", 1) == 1);
-	get_end(ends[0]);
-	while (wait(NULL) > 0)
-		;
-	fprintf(stderr, "unseen %u\n", odd - tree->strangers);
-	return 0;
-}
-
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		int (*run)(void);
-	} seen[] = {
-		{ "late", late },	{ "overtaken", overtaken },	  { "copied", copied },
-		{ "program", program }, { "opened_again", opened_again }, { "refused", refused },
-		{ "burns", burns }
-	};
+	} seen[] = { { "late", late },		 { "late_cancelled", late_cancelled },
+		     { "overtaken", overtaken }, { "copied", copied },
+		     { "program", program },	 { "opened_again", opened_again },
+		     { "refused", refused },	 { "burns", burns } };
 	static const struct {
 		const char *name;
 		void (*give)(void);
@@ -587,8 +396,6 @@ int main(int argc, char **argv)
 	};
 
 	own = argv[0];
-	if (argc > 2)
-		return !strcmp(argv[1], "random") ? at_random(argv[2]) : (leaf(argv[2]), 0);
 	for (size_t i = 0; i < sizeof(seen) / sizeof(*seen); i++)
 		if (argc > 1 && !strcmp(argv[1], seen[i].name))
 			return seen[i].run();
