@@ -145,22 +145,22 @@ static int at_random(const char *seed)
 	must(!pipe(go) && !pipe(ready));
 	CHILD(close(go[0]); close(ready[1]); must(read(ready[0], &byte, 1) == 1);
 	      await_sleep(reader));
-	must(!pipe(ends) && ends[1] < DESCRIPTORS);
+	must(!pipe(the_pipe) && the_pipe[1] < DESCRIPTORS);
 	if (!fork()) {
 		close(ready[1]);
-		kept[ends[1]] = 1;
+		kept[the_pipe[1]] = 1;
 		grow();
 	}
 	close(go[0]);
 	close(go[1]);
-	close(ends[1]);
+	close(the_pipe[1]);
 	for (; odd && reaped < __atomic_load_n(&tree->made, __ATOMIC_RELAXED); reaped++) {
 		int status;
 
 		must(wait(&status) > 0 && !status);
 	}
 	must(write(ready[1], "", 1) == 1);
-	get_end(ends[0]);
+	get_end(the_pipe[0]);
 	while (wait(NULL) > 0)
 		;
 	fprintf(stderr, "unseen %u\n", odd - tree->strangers);

@@ -210,7 +210,7 @@ static void by_strange_program(void)
 	if (fork())
 		return;
 	prepare_shell();
-	must(dup2(ends[1], STDOUT_FILENO) == STDOUT_FILENO && !close(ends[1]));
+	must(dup2(the_pipe[1], STDOUT_FILENO) == STDOUT_FILENO && !close(the_pipe[1]));
 	execve(shell[0], shell, no_environment);
 	_exit(9);
 }
@@ -258,7 +258,7 @@ static void by_cancelled(void)
 	if (fork())
 		return;
 	await_sleep(reader);
-	cancel_close(ends[1]);
+	cancel_close(the_pipe[1]);
 	sleep_ms(LATE_MS);
 	hold();
 }
@@ -277,10 +277,10 @@ static void by_raw_fork(void)
 
 	must(own_syscall && !pipe2(done, O_CLOEXEC));
 	if (fork()) {
-		must(!close(ends[1]) && !close(done[1]) && read(done[0], &byte, 1) == 0);
+		must(!close(the_pipe[1]) && !close(done[1]) && read(done[0], &byte, 1) == 0);
 		return;
 	}
-	must(dup2(ends[1], STDOUT_FILENO) == STDOUT_FILENO && !close(ends[1]));
+	must(dup2(the_pipe[1], STDOUT_FILENO) == STDOUT_FILENO && !close(the_pipe[1]));
 	if (own_syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) == 0) {
 		execl(own, own, "burns", NULL);
 		_exit(9);
@@ -334,7 +334,7 @@ static void by_message(void)
 	c->cmsg_level = SOL_SOCKET;
 	c->cmsg_type = SCM_RIGHTS;
 	c->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(c), &ends[1], sizeof(int));
+	memcpy(CMSG_DATA(c), &the_pipe[1], sizeof(int));
 	must(sendmsg(stranger, &m, 0) == 1);
 }
 
@@ -358,12 +358,12 @@ static int unseen(void (*give)(void))
 	if (give == by_message)
 		meet_stranger();
 	CHILD(close(go[0]); await_sleep(reader));
-	must(!pipe(ends));
+	must(!pipe(the_pipe));
 	give();
 	close(go[0]);
 	close(go[1]);
-	close(ends[1]);
-	get_end(ends[0]);
+	close(the_pipe[1]);
+	get_end(the_pipe[0]);
 	while (wait(NULL) > 0)
 		;
 	return 0;

@@ -19,7 +19,7 @@
 
 static const char *own;
 
-static void burn(unsigned units)
+__attribute__((unused)) static void burn(unsigned units)
 {
 	burn_ms((int)units * UNIT_MS);
 }
@@ -39,7 +39,7 @@ static void must(int ok)
 		}                    \
 	} while (0)
 
-static void reap(void)
+__attribute__((unused)) static void reap(void)
 {
 	int status;
 
@@ -47,7 +47,7 @@ static void reap(void)
 		must(status == 0);
 }
 
-static int report(unsigned path, unsigned work)
+__attribute__((unused)) static int report(unsigned path, unsigned work)
 {
 	fprintf(stderr, "path %u work %u\n", path, work);
 	return 0;

@@ -13,7 +13,7 @@
 #define ASLEEP 3 /* looks, 10 ms apart, at which a process sleeps */
 
 /* Ends for main, for who lets the unseen one go, and for that one. */
-static int ends[2], go[2];
+static int the_pipe[2], go[2];
 
 /* The unseen one: it has the pipe until nobody has the other end of `go` any more. */
 static void hold(void)
