@@ -253,17 +253,19 @@ static struct stream {
 static struct stream *take_place(uint64_t key)
 {
 	for (unsigned i = 0; i < STREAMS; i++) {
-		uint64_t found = key;
+		/* Relaxed: looked at again when it is taken. */
+		uint64_t found = __atomic_load_n(&streams[i].stream, __ATOMIC_RELAXED);
 
-		/* ACQUIRE: who had the place is done with it. Pairs with the RELEASE of popen() and pclose(). */
-		if (__atomic_compare_exchange_n(&streams[i].stream, &found, 1, false,
+		/* ACQUIRE: who had the place is done with it. Pairs with RELEASE in note_stream(), forget_stream(). */
+		if (found == key &&
+		    __atomic_compare_exchange_n(&streams[i].stream, &found, 1, false,
 						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 			return &streams[i];
 	}
 	return NULL;
 }
 
-/* Note that the child of @o is behind @stream. A stream of before at that address was closed by fclose(). */
+/* Note that the child of @o is behind @stream. A stream of before at that address was closed unseen. */
 static void note_stream(const FILE *stream, const struct offer *o)
 {
 	struct stream *s = take_place((uint64_t)stream);
@@ -275,7 +277,7 @@ static void note_stream(const FILE *stream, const struct offer *o)
 	s->since = o->now;
 	s->token = o->token;
 	s->place = o->place;
-	/* RELEASE: pairs with pclose() and take_place(). */
+	/* RELEASE: pairs with take_place(). */
 	__atomic_store_n(&s->stream, (uint64_t)stream, __ATOMIC_RELEASE);
 }
 
@@ -294,27 +296,46 @@ CPA_EXPORT FILE *popen(const char *command, const char *mode)
 	return ret;
 }
 
+/* The program closes @stream. Return whether popen() made it. *@noted: what is known of its child. */
+static bool forget_stream(const FILE *stream, struct stream *noted)
+{
+	struct stream *s = take_place((uint64_t)stream);
+
+	if (likely(!s))
+		return false;
+	*noted = *s;
+	/* RELEASE: the place may be used again. Pairs with take_place(). */
+	__atomic_store_n(&s->stream, 0, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* @original waits for the child of @stream. */
+static int close_stream(FILE *stream, int (*original)(FILE *), const struct stream *noted,
+			uint64_t caller)
+{
+	struct cpa_op op = cpa_child_wait(caller);
+	int ret = original(stream);
+
+	waited(&op, noted->token, noted->place, noted->since, ret);
+	return ret;
+}
+
 CPA_EXPORT int pclose(FILE *stream)
 {
-	struct cpa_op op = cpa_child_wait(CPA_CALLER());
-	uint64_t since = cpa_clock_now();
-	uint32_t token = 0, place = 0;
-	int ret;
+	struct stream noted = { .since = cpa_clock_now() };
 
-	for (unsigned i = 0; i < STREAMS; i++) {
-		/* ACQUIRE pairs with popen(). */
-		if (__atomic_load_n(&streams[i].stream, __ATOMIC_ACQUIRE) != (uint64_t)stream)
-			continue;
-		since = streams[i].since;
-		token = streams[i].token;
-		place = streams[i].place;
-		/* RELEASE: the place may be used again. Pairs with take_place(). */
-		__atomic_store_n(&streams[i].stream, 0, __ATOMIC_RELEASE);
-		break;
-	}
-	ret = REAL(pclose)(stream);
-	waited(&op, token, place, since, ret);
-	return ret;
+	forget_stream(stream, &noted);
+	return close_stream(stream, REAL(pclose), &noted, CPA_CALLER());
+}
+
+/* It waits for the child, too, as pclose() is the same function. */
+CPA_EXPORT int fclose(FILE *stream)
+{
+	struct stream noted;
+
+	if (likely(!forget_stream(stream, &noted)))
+		return REAL(fclose)(stream);
+	return close_stream(stream, REAL(fclose), &noted, CPA_CALLER());
 }
 
 /* The last child of vfork() became no other program: what it would have begun after is not for the next one. */

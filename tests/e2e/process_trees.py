@@ -365,7 +365,7 @@ def reaped(results, folder):
         ("cancelled", [9]),
         ("leaving", [None]),
         ("syscall", [5 << 8, 6 << 8]),
-        ("closed", [None, None, None, 5 << 8]),
+        ("closed", [4 << 8, 4 << 8, 4 << 8, 5 << 8]),
         ("unseen", [None]),
     ):
         dump = folder / f"reaped_{way}.dump"
