@@ -321,12 +321,28 @@ static uint64_t rebase(struct cpa_clock *c, uint64_t *now)
 	return cpu;
 }
 
+/*
+ * The thread kept its processor for the last @wall ticks, and the kernel's clock shows @cpu: what is more or less
+ * than that was guessed wrong of the waits before, and is theirs. Else the activity would lose what is less, and
+ * the next call that is measured would have what is more: the mean of these would grow, and activities lose more.
+ */
+static void settle_waits(struct cpa_clock *c, uint64_t cpu, uint64_t wall)
+{
+	int64_t rest = (int64_t)(cpu - c->cpu - wall);
+
+	if (rest + (int64_t)c->guessed_waits < 0) /* somebody else took it */
+		return;
+	c->unsettled += rest;
+	c->cpu = cpu - wall;
+}
+
 uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool blocked,
 			      uint64_t now)
 {
 	bool due = blocked || cpa_clock_due(c, now);
+	bool kept = !blocked && c->guessed_waits && !cpa_clock_switched(c);
 	long device = c->counts.device;
-	uint64_t cpu, wall, gap, stamp, known = c->cpu;
+	uint64_t cpu, wall, gap, stamp, known;
 	int err = errno;
 
 	if (unlikely(!cpa_kernel_begin())) { /* the profile has ended: report no time */
@@ -338,11 +354,15 @@ uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool b
 	cpu += stamp - now; /* the kernel's clock has moved on as well by then */
 	now = stamp;
 	wall = now - c->last;
+	if (kept)
+		settle_waits(c, cpu, wall);
+	known = c->cpu;
 	e->process = cpu > known ? cpu - known : 0;
 	if (e->process > wall)
 		e->process = wall;
 	c->cpu = known + e->process;
-	c->guessed = false;
+	c->guessed = c->guessed && c->cpu < cpu; /* the rest is in the next call */
+	c->guessed_waits = 0;
 	c->ahead = c->cpu > cpu ? c->cpu - cpu : 0;
 	gap = wall - e->process;
 	e->runqueue = 0;
@@ -390,6 +410,8 @@ static bool guess(struct cpa_clock *c, uint64_t begun, enum cpa_brief kind, uint
 	*cpu = c->usual[kind] < *now - begun ? c->usual[kind] : *now - begun;
 	c->guesses--;
 	c->guessed = true;
+	if (kind == CPA_BRIEF_WAIT)
+		c->guessed_waits += *cpu;
 	c->tick++;
 	return true;
 }
@@ -454,7 +476,8 @@ bool cpa_clock_preempted(struct cpa_clock *c, enum cpa_brief kind)
 		learn(c, kind, now - begun, cpu, guessed);
 	}
 	lost = now - begun > cpu ? now - begun - cpu : 0;
-	c->ahead = lost; /* taken from the time up to the next stamp */
+	c->ahead = lost;      /* taken from the time up to the next stamp */
+	c->guessed_waits = 0; /* that time is not all the thread's: settle_waits() */
 	cpa_ready_taken(c, lost);
 	c->counts.taken++;
 	return true;
@@ -565,6 +588,8 @@ void cpa_clock_start(struct cpa_clock *c)
 	c->resumed = 0;
 	c->guesses = 0;
 	c->guessed = false;
+	c->guessed_waits = 0;
+	c->unsettled = 0;
 	memset(c->usual, 0, sizeof(c->usual));
 	if (unlikely(!cpa_kernel_begin())) /* as in cpa_clock_stamp_slow() */
 		return;

@@ -51,8 +51,10 @@ struct cpa_clock {
 	uint64_t resumed; /* the latest stamp before which the thread may have been switched out */
 	/* See cpa_clock_stamp_call(). Usual CPU time of a call, ticks; 0: not known yet. */
 	uint32_t usual[CPA_BRIEF_KINDS];
-	uint32_t guesses; /* calls that may still be guessed before one is measured */
-	bool guessed;	  /* some were, since `cpu` was compared with the kernel's clock */
+	uint32_t guesses;	/* calls that may still be guessed before one is measured */
+	bool guessed;		/* some were, since `cpu` was compared with the kernel's clock */
+	uint64_t guessed_waits; /* CPU time that waits were guessed to have since then, ticks */
+	int64_t unsettled; /* what they had more than guessed, and was told of no wait yet, ticks */
 };
 
 /* Times between two stamps, in ticks. process + runqueue + external = wall time. */
@@ -251,6 +253,18 @@ CPA_HIDDEN uint64_t cpa_clock_stamp_call(struct cpa_clock *c, struct cpa_elapsed
  * and a stamp must tell. No stamp.
  */
 CPA_HIDDEN bool cpa_clock_preempted(struct cpa_clock *c, enum cpa_brief kind);
+
+/*
+ * CPU time in waits, ticks: @process of the latest, as its stamp told, and what those before had more or less
+ * than was told.
+ */
+static inline uint64_t cpa_clock_wait_cpu(struct cpa_clock *c, uint64_t process)
+{
+	int64_t sum = (int64_t)process + c->unsettled;
+
+	c->unsettled = sum < 0 ? sum : 0;
+	return sum < 0 ? 0 : (uint64_t)sum;
+}
 
 /* cpa_clock_stamp() after an original that may have blocked in synchronization, since the last stamp. */
 static inline uint64_t cpa_clock_stamp_waited(struct cpa_clock *c, struct cpa_elapsed *e)

@@ -417,6 +417,40 @@ static void test_brief_waits(void **state)
 }
 
 /*
+ * An activity has the CPU time that it had, whatever was guessed of the brief waits before it, if the thread
+ * kept its processor; and the waits have theirs in the sum.
+ */
+static void test_after_brief_waits(void **state)
+{
+	uint64_t told = 0, ran = 0;
+
+	(void)state;
+	machine_begin(10, 0);
+	clocks_begin();
+	thread_begin();
+	for (unsigned i = 0; i < 3100; i++) {
+		uint64_t work = us(600) + rnd_below(&fake.random, us(1200));
+		uint64_t call = us(2) + rnd_below(&fake.random, us(20));
+		struct cpa_elapsed e;
+
+		fake_run(work);
+		cpa_clock_stamp(&run.clock, &e);
+		add(&run.sum, &e);
+		assert_true(apart(e.process, work) < (double)(4 * fake.call));
+		fake_run(call);
+		fake_block(1 + rnd_below(&fake.random, us(20)), 0);
+		cpa_clock_stamp_waited(&run.clock, &e);
+		add(&run.sum, &e);
+		told += cpa_clock_wait_cpu(&run.clock, e.process);
+		ran += call;
+		check_tiles();
+	}
+	print_message("3100 waits: %.1f us of CPU time told of %.1f\n",
+		      (double)told / (double)us(1), (double)ran / (double)us(1));
+	assert_true(apart(told, ran) < 0.05 * (double)ran);
+}
+
+/*
  * Short preemptions in calls that do not block are run-queue time, with few questions; a later wait does
  * not have their time once more.
  */
@@ -545,14 +579,23 @@ static void test_random_scripts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_tight_events),   cmocka_unit_test(test_operations),
-		cmocka_unit_test(test_random_scripts), cmocka_unit_test(test_late_start),
-		cmocka_unit_test(test_costs),	       cmocka_unit_test(test_brief_sleeps),
-		cmocka_unit_test(test_slow_switch),    cmocka_unit_test(test_busy_start),
-		cmocka_unit_test(test_fast_switch),    cmocka_unit_test(test_long_activity),
-		cmocka_unit_test(test_brief_waits),    cmocka_unit_test(test_preempted),
-		cmocka_unit_test(test_switch_in_look), cmocka_unit_test(test_hidden),
-		cmocka_unit_test(test_first_thread),   cmocka_unit_test(test_first_thread_unknown),
+		cmocka_unit_test(test_tight_events),
+		cmocka_unit_test(test_operations),
+		cmocka_unit_test(test_random_scripts),
+		cmocka_unit_test(test_late_start),
+		cmocka_unit_test(test_costs),
+		cmocka_unit_test(test_brief_sleeps),
+		cmocka_unit_test(test_slow_switch),
+		cmocka_unit_test(test_busy_start),
+		cmocka_unit_test(test_fast_switch),
+		cmocka_unit_test(test_long_activity),
+		cmocka_unit_test(test_brief_waits),
+		cmocka_unit_test(test_after_brief_waits),
+		cmocka_unit_test(test_preempted),
+		cmocka_unit_test(test_switch_in_look),
+		cmocka_unit_test(test_hidden),
+		cmocka_unit_test(test_first_thread),
+		cmocka_unit_test(test_first_thread_unknown),
 	};
 
 	return cmocka_run_group_tests_name("clock", tests, begin, NULL);
