@@ -26,11 +26,9 @@
 #define WAKE_MOST	200000u /* ns: a wake that took longer waited for a processor */
 #define SKIPS		64u	/* operations of ours for one that is measured, after */
 #define FIRST		8u	/* the first of a thread, all measured: they meet cold memory */
-#define GUESSES		29u /* odd with the two that are measured: they fall on each kind of call */
-#define LEARN		8u  /* weight of the mean of earlier calls, to one that is measured */
-#define PROBE_MOST	64u /* upper bound of an operation, in readings of the counter */
-#define LOOKS		8u  /* tries, of which the shortest counts */
-#define LAST_DESCRIPTOR 1000 /* room of the descriptor table: more than most have threads */
+#define PROBE_MOST	64u	/* upper bound of an operation, in readings of the counter */
+#define LOOKS		8u	/* tries, of which the shortest counts */
+#define LAST_DESCRIPTOR 1000	/* room of the descriptor table: more than most have threads */
 
 uint64_t cpa_clock_armed, cpa_clock_never_armed;
 uint64_t cpa_clock_rebase_ticks;
@@ -297,11 +295,7 @@ void cpa_clock_note(uint64_t now, bool always)
 	set_rate(ticks - h->start_ticks, ns - h->start_ns);
 }
 
-/*
- * Return the thread's CPU time in ns. *@now: the counter at the same moment. Arms the detector, if
- * there is one.
- */
-static uint64_t rebase(struct cpa_clock *c, uint64_t *now)
+uint64_t cpa_clock_ask(struct cpa_clock *c, uint64_t *now)
 {
 	bool detects = cpa_clock_detects(c);
 	uint64_t cpu;
@@ -349,7 +343,7 @@ uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool b
 		*e = (struct cpa_elapsed){ 0 };
 		return c->last;
 	}
-	cpu = cpa_clock_ticks(rebase(c, &now));
+	cpu = cpa_clock_ticks(cpa_clock_ask(c, &now));
 	stamp = cpa_clock_stamp_of(c, now);
 	cpu += stamp - now; /* the kernel's clock has moved on as well by then */
 	now = stamp;
@@ -389,98 +383,6 @@ uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool b
 	cpa_kernel_end();
 	errno = err;
 	return now;
-}
-
-/*
- * Guess the CPU time of a call up to now, and arm the detector. False: it may not be guessed. What a
- * hypervisor took before the call, and time on the run queue, are not guessed. Armed first: a switch behind
- * that is seen by the next stamp, and lies before *@now or is not in the call.
- */
-static bool guess(struct cpa_clock *c, uint64_t begun, enum cpa_brief kind, uint64_t *now,
-		  uint64_t *cpu)
-{
-	if (!c->usual[kind] || !c->guesses || c->ahead || begun - c->last > cpa_clock_long_ticks ||
-	    !cpa_ready_is_brief(c, cpa_ready_brief))
-		return false;
-	*c->detector = cpa_clock_armed;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the clock is read when it is armed */
-	*now = cpa_clock_now();
-	if (unlikely(*now - begun >= cpa_ready_brief || *now - c->rebased > cpa_clock_rebase_ticks))
-		return false;
-	*cpu = c->usual[kind] < *now - begun ? c->usual[kind] : *now - begun;
-	c->guesses--;
-	c->guessed = true;
-	if (kind == CPA_BRIEF_WAIT)
-		c->guessed_waits += *cpu;
-	c->tick++;
-	return true;
-}
-
-/*
- * The kernel was asked about a call of @kind that took @wall ticks: @cpu of CPU time, if none before it
- * was @guessed. Else this one has what those took more or less, and the next one is measured.
- */
-static void learn(struct cpa_clock *c, enum cpa_brief kind, uint64_t wall, uint64_t cpu,
-		  bool guessed)
-{
-	uint32_t usual = c->usual[kind];
-
-	c->guesses = guessed ? 0 : GUESSES;
-	if (guessed || !cpa_clock_detects(c) || wall >= cpa_ready_brief || cpu > wall)
-		return;
-	usual = usual ? (uint32_t)((usual * (LEARN - 1) + cpu) / LEARN) : (uint32_t)cpu;
-	c->usual[kind] = usual ? usual : 1;
-}
-
-uint64_t cpa_clock_stamp_call(struct cpa_clock *c, struct cpa_elapsed *e, uint64_t begun,
-			      enum cpa_brief kind)
-{
-	bool guessed = c->guessed;
-	uint64_t before = begun - c->last, now, cpu;
-
-	if (!guess(c, begun, kind, &now, &cpu)) {
-		now = cpa_clock_stamp_slow(c, e, true, cpa_clock_now());
-		cpu = e->process > before ? e->process - before : 0;
-		if (!c->ahead)
-			learn(c, kind, now - begun, cpu, guessed);
-		return now;
-	}
-	e->process = before + cpu;
-	e->runqueue = 0;
-	e->external = now - c->last - e->process;
-	e->device = false;
-	c->cpu += e->process;
-	c->unread += e->external;
-	c->waited = true;
-	c->lead = 0;
-	c->last = c->resumed = now;
-	return now;
-}
-
-bool cpa_clock_preempted(struct cpa_clock *c, enum cpa_brief kind)
-{
-	bool guessed = c->guessed;
-	uint64_t begun = c->last, now = cpa_clock_now(), cpu, lost;
-
-	if (!cpa_clock_detects(c) || now - begun >= cpa_ready_brief || c->ahead ||
-	    !cpa_ready_is_brief(c, cpa_ready_brief))
-		return false;
-	if (!guess(c, begun, kind, &now, &cpu)) {
-		if (unlikely(!cpa_kernel_begin()))
-			return false;
-		cpu = cpa_clock_ticks(rebase(c, &now));
-		cpa_kernel_end();
-		cpu = cpu > c->cpu ? cpu - c->cpu : 0;
-		c->guessed = false;
-		c->tick++;
-		learn(c, kind, now - begun, cpu, guessed);
-	}
-	lost = now - begun > cpu ? now - begun - cpu : 0;
-	c->ahead = lost;      /* taken from the time up to the next stamp */
-	c->guessed_waits = 0; /* that time is not all the thread's: settle_waits() */
-	cpa_ready_taken(c, lost);
-	c->counts.taken++;
-	return true;
 }
 
 struct cpa_clock_gap cpa_clock_hide(struct cpa_clock *c)
@@ -567,7 +469,7 @@ void cpa_clock_settle(struct cpa_clock *c)
 	uint64_t now, cpu;
 
 	cpa_ready_count(c);
-	cpu = rebase(c, &now);
+	cpu = cpa_clock_ask(c, &now);
 	c->last = c->rebased = now;
 	c->cpu = cpa_clock_ticks(cpu);
 }

@@ -102,6 +102,12 @@ CPA_HIDDEN uint64_t cpa_clock_when(clockid_t clock, uint64_t then);
 /* The counter, in ticks, when @clock showed @t, a time in the past. At most @now. */
 CPA_HIDDEN uint64_t cpa_clock_at(clockid_t clock, const struct timespec *t, uint64_t now);
 
+/*
+ * The thread's CPU time in ns. *@now: the counter at the same moment. Arms the detector, if there is one. Between
+ * cpa_kernel_begin() and cpa_kernel_end().
+ */
+CPA_HIDDEN uint64_t cpa_clock_ask(struct cpa_clock *c, uint64_t *now);
+
 /* Note both clocks in the header, if the last note is some time ago, or @always. */
 CPA_HIDDEN void cpa_clock_note(uint64_t now, bool always);
 

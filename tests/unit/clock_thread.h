@@ -23,6 +23,8 @@
 /* NOLINTNEXTLINE(bugprone-suspicious-include): with the functions of the fake machine. */
 #include "preload/clock/clock.c"
 /* NOLINTNEXTLINE(bugprone-suspicious-include): the same. */
+#include "preload/clock/brief.c"
+/* NOLINTNEXTLINE(bugprone-suspicious-include): the same. */
 #include "preload/clock/source.c"
 /* NOLINTNEXTLINE(bugprone-suspicious-include): the same. */
 #include "preload/clock/delay.c"
