@@ -2,7 +2,7 @@
 /*
  * preload/clock/brief.c - the CPU time of calls in which a thread is often without a processor for microseconds
  */
-#include "preload/clock/clock.h"
+#include "preload/clock/brief.h"
 #include "preload/clock/ready.h"
 #include "shadow/store/kernel.h"
 
@@ -28,26 +28,46 @@ static bool guess(struct cpa_clock *c, uint64_t begun, enum cpa_brief kind, uint
 	*cpu = c->usual[kind] < *now - begun ? c->usual[kind] : *now - begun;
 	c->guesses--;
 	c->guessed = true;
-	if (kind == CPA_BRIEF_WAIT)
-		c->guessed_waits += *cpu;
+	if (kind == CPA_BRIEF_WAIT) {
+		c->guessed_waits.calls++;
+		c->guessed_waits.ticks += *cpu;
+	}
 	c->tick++;
 	return true;
+}
+
+/* A call of @kind had @cpu ticks of CPU time. */
+static void learn(struct cpa_clock *c, enum cpa_brief kind, uint64_t cpu)
+{
+	uint32_t usual = c->usual[kind];
+
+	usual = usual ? (uint32_t)((usual * (LEARN - 1) + cpu) / LEARN) : (uint32_t)cpu;
+	c->usual[kind] = usual ? usual : 1;
 }
 
 /*
  * The kernel was asked about a call of @kind that took @wall ticks: @cpu of CPU time, if none before it
  * was @guessed. Else this one has what those took more or less, and the next one is measured.
  */
-static void learn(struct cpa_clock *c, enum cpa_brief kind, uint64_t wall, uint64_t cpu,
-		  bool guessed)
+static void measured(struct cpa_clock *c, enum cpa_brief kind, uint64_t wall, uint64_t cpu,
+		     bool guessed)
 {
-	uint32_t usual = c->usual[kind];
-
 	c->guesses = guessed ? 0 : GUESSES;
-	if (guessed || !cpa_clock_detects(c) || wall >= cpa_ready_brief || cpu > wall)
+	if (!guessed && cpa_clock_detects(c) && wall < cpa_ready_brief && cpu <= wall)
+		learn(c, kind, cpu);
+}
+
+void cpa_brief_settle(struct cpa_clock *c, uint64_t cpu, uint64_t wall)
+{
+	int64_t rest = (int64_t)(cpu - c->cpu - wall);
+	int64_t had = rest + (int64_t)c->guessed_waits.ticks;
+	uint64_t mean = (uint64_t)had / c->guessed_waits.calls;
+
+	if (had < 0) /* somebody else took it */
 		return;
-	usual = usual ? (uint32_t)((usual * (LEARN - 1) + cpu) / LEARN) : (uint32_t)cpu;
-	c->usual[kind] = usual ? usual : 1;
+	c->unsettled += rest;
+	c->cpu = cpu - wall;
+	learn(c, CPA_BRIEF_WAIT, mean < cpa_ready_brief ? mean : cpa_ready_brief);
 }
 
 uint64_t cpa_clock_stamp_call(struct cpa_clock *c, struct cpa_elapsed *e, uint64_t begun,
@@ -60,7 +80,7 @@ uint64_t cpa_clock_stamp_call(struct cpa_clock *c, struct cpa_elapsed *e, uint64
 		now = cpa_clock_stamp_slow(c, e, true, cpa_clock_now());
 		cpu = e->process > before ? e->process - before : 0;
 		if (!c->ahead)
-			learn(c, kind, now - begun, cpu, guessed);
+			measured(c, kind, now - begun, cpu, guessed);
 		return now;
 	}
 	e->process = before + cpu;
@@ -91,11 +111,11 @@ bool cpa_clock_preempted(struct cpa_clock *c, enum cpa_brief kind)
 		cpu = cpu > c->cpu ? cpu - c->cpu : 0;
 		c->guessed = false;
 		c->tick++;
-		learn(c, kind, now - begun, cpu, guessed);
+		measured(c, kind, now - begun, cpu, guessed);
 	}
 	lost = now - begun > cpu ? now - begun - cpu : 0;
-	c->ahead = lost;      /* taken from the time up to the next stamp */
-	c->guessed_waits = 0; /* that time is not all the thread's: settle_waits() */
+	c->ahead = lost;     /* taken from the time up to the next stamp */
+	cpa_brief_forget(c); /* that time is not all the thread's: cpa_brief_settle() */
 	cpa_ready_taken(c, lost);
 	c->counts.taken++;
 	return true;

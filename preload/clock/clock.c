@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/clock/brief.h"
 #include "preload/clock/delay.h"
 #include "preload/clock/ready.h"
 #include "preload/clock/source.h"
@@ -315,26 +316,11 @@ uint64_t cpa_clock_ask(struct cpa_clock *c, uint64_t *now)
 	return cpu;
 }
 
-/*
- * The thread kept its processor for the last @wall ticks, and the kernel's clock shows @cpu: what is more or less
- * than that was guessed wrong of the waits before, and is theirs. Else the activity would lose what is less, and
- * the next call that is measured would have what is more: the mean of these would grow, and activities lose more.
- */
-static void settle_waits(struct cpa_clock *c, uint64_t cpu, uint64_t wall)
-{
-	int64_t rest = (int64_t)(cpu - c->cpu - wall);
-
-	if (rest + (int64_t)c->guessed_waits < 0) /* somebody else took it */
-		return;
-	c->unsettled += rest;
-	c->cpu = cpu - wall;
-}
-
 uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool blocked,
 			      uint64_t now)
 {
 	bool due = blocked || cpa_clock_due(c, now);
-	bool kept = !blocked && c->guessed_waits && !cpa_clock_switched(c);
+	bool kept = !blocked && c->guessed_waits.calls && !cpa_clock_switched(c);
 	long device = c->counts.device;
 	uint64_t cpu, wall, gap, stamp, known;
 	int err = errno;
@@ -349,14 +335,14 @@ uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool b
 	now = stamp;
 	wall = now - c->last;
 	if (kept)
-		settle_waits(c, cpu, wall);
+		cpa_brief_settle(c, cpu, wall);
 	known = c->cpu;
 	e->process = cpu > known ? cpu - known : 0;
 	if (e->process > wall)
 		e->process = wall;
 	c->cpu = known + e->process;
 	c->guessed = c->guessed && c->cpu < cpu; /* the rest is in the next call */
-	c->guessed_waits = 0;
+	cpa_brief_forget(c);
 	c->ahead = c->cpu > cpu ? c->cpu - cpu : 0;
 	gap = wall - e->process;
 	e->runqueue = 0;
@@ -490,7 +476,7 @@ void cpa_clock_start(struct cpa_clock *c)
 	c->resumed = 0;
 	c->guesses = 0;
 	c->guessed = false;
-	c->guessed_waits = 0;
+	cpa_brief_forget(c);
 	c->unsettled = 0;
 	memset(c->usual, 0, sizeof(c->usual));
 	if (unlikely(!cpa_kernel_begin())) /* as in cpa_clock_stamp_slow() */

@@ -51,9 +51,12 @@ struct cpa_clock {
 	uint64_t resumed; /* the latest stamp before which the thread may have been switched out */
 	/* See cpa_clock_stamp_call(). Usual CPU time of a call, ticks; 0: not known yet. */
 	uint32_t usual[CPA_BRIEF_KINDS];
-	uint32_t guesses;	/* calls that may still be guessed before one is measured */
-	bool guessed;		/* some were, since `cpu` was compared with the kernel's clock */
-	uint64_t guessed_waits; /* CPU time that waits were guessed to have since then, ticks */
+	uint32_t guesses; /* calls that may still be guessed before one is measured */
+	bool guessed;	  /* some were, since `cpu` was compared with the kernel's clock */
+	struct { /* waits of them, and the CPU time that they were guessed to have, ticks */
+		uint32_t calls;
+		uint64_t ticks;
+	} guessed_waits;
 	int64_t unsettled; /* what they had more than guessed, and was told of no wait yet, ticks */
 };
 
