@@ -8,6 +8,8 @@
 
 #define GUESSES 29u /* odd with the two that are measured: they fall on each kind of call */
 #define LEARN	8u  /* weight of the mean of earlier calls, to one that is measured */
+#define FEW \
+	8u /* calls that may all have been guessed much too high; of more it is no more than a half */
 
 /*
  * Guess the CPU time of a call up to now, and arm the detector. False: it may not be guessed. What a
@@ -31,6 +33,8 @@ static bool guess(struct cpa_clock *c, uint64_t begun, enum cpa_brief kind, uint
 	if (kind == CPA_BRIEF_WAIT) {
 		c->guessed_waits.calls++;
 		c->guessed_waits.ticks += *cpu;
+	} else {
+		c->guessed_waits.others += *cpu;
 	}
 	c->tick++;
 	return true;
@@ -57,17 +61,45 @@ static void measured(struct cpa_clock *c, enum cpa_brief kind, uint64_t wall, ui
 		learn(c, kind, cpu);
 }
 
-void cpa_brief_settle(struct cpa_clock *c, uint64_t cpu, uint64_t wall)
+/* The waits had @rest ticks more than guessed. Return false, and do nothing, if it is less than they can have had. */
+static bool give(struct cpa_clock *c, int64_t rest)
 {
-	int64_t rest = (int64_t)(cpu - c->cpu - wall);
-	int64_t had = rest + (int64_t)c->guessed_waits.ticks;
-	uint64_t mean = (uint64_t)had / c->guessed_waits.calls;
-
-	if (had < 0) /* somebody else took it */
-		return;
+	if (rest + (int64_t)c->guessed_waits.ticks < 0)
+		return false;
 	c->unsettled += rest;
-	c->cpu = cpu - wall;
+	c->cpu += (uint64_t)rest;
+	return true;
+}
+
+/* Ticks by which all calls together may have been guessed too high. */
+static uint64_t most_less(const struct cpa_clock *c)
+{
+	uint64_t all = c->guessed_waits.ticks + c->guessed_waits.others;
+
+	return c->guessed_waits.calls > FEW ? all / 2 : all;
+}
+
+void cpa_brief_settle(struct cpa_clock *c, uint64_t cpu, uint64_t ran)
+{
+	uint64_t ticks = c->guessed_waits.ticks, others = c->guessed_waits.others, mean;
+	int64_t rest = (int64_t)(cpu - c->cpu - ran);
+
+	/* A hypervisor may have taken what is less. No call had more than was guessed by so much. */
+	if (!ticks || rest + (int64_t)most_less(c) < 0 ||
+	    rest > (int64_t)(GUESSES * cpa_ready_brief))
+		return;
+	/* The part of the other calls stays the activity's, as they are. */
+	rest = rest * (int64_t)ticks / (int64_t)(ticks + others);
+	if (!give(c, rest) || others)
+		return;
+	mean = (ticks + (uint64_t)rest) / c->guessed_waits.calls;
 	learn(c, CPA_BRIEF_WAIT, mean < cpa_ready_brief ? mean : cpa_ready_brief);
+}
+
+void cpa_brief_return(struct cpa_clock *c, uint64_t cpu)
+{
+	if (!c->guessed_waits.others)
+		give(c, (int64_t)(cpu - c->cpu));
 }
 
 uint64_t cpa_clock_stamp_call(struct cpa_clock *c, struct cpa_elapsed *e, uint64_t begun,
@@ -110,12 +142,12 @@ bool cpa_clock_preempted(struct cpa_clock *c, enum cpa_brief kind)
 		cpa_kernel_end();
 		cpu = cpu > c->cpu ? cpu - c->cpu : 0;
 		c->guessed = false;
+		cpa_brief_forget(c); /* `ahead` has what they were guessed wrong */
 		c->tick++;
 		measured(c, kind, now - begun, cpu, guessed);
 	}
 	lost = now - begun > cpu ? now - begun - cpu : 0;
-	c->ahead = lost;     /* taken from the time up to the next stamp */
-	cpa_brief_forget(c); /* that time is not all the thread's: cpa_brief_settle() */
+	c->ahead = lost; /* taken from the time up to the next stamp */
 	cpa_ready_taken(c, lost);
 	c->counts.taken++;
 	return true;

@@ -8,17 +8,24 @@
 #include "preload/clock/clock.h"
 
 /*
- * The thread kept its processor for the last @wall ticks, behind waits that were guessed, and the kernel's clock
- * shows @cpu ticks: what is more or less than that is the waits'. Else the activity would lose what is less, and
- * the next call that is measured would have what is more: the mean of these would grow, and activities lose more.
+ * The thread had a processor for @ran ticks, all that it can have had since the last stamp, behind waits that were
+ * guessed, and the kernel's clock shows @cpu ticks. What is more or less than @ran is the waits'. Else the activity
+ * would lose what is less, and the next call that is measured would have what is more: the mean of these would
+ * grow, and activities lose more.
+ *
+ * What a hypervisor took is not told from what was guessed too high. So this is done behind few waits only.
  */
-CPA_HIDDEN void cpa_brief_settle(struct cpa_clock *c, uint64_t cpu, uint64_t wall);
+CPA_HIDDEN void cpa_brief_settle(struct cpa_clock *c, uint64_t cpu, uint64_t ran);
+
+/* A wait was measured, and the kernel's clock shows @cpu ticks, less than was told: waits were guessed too high. */
+CPA_HIDDEN void cpa_brief_return(struct cpa_clock *c, uint64_t cpu);
 
 /* Nothing of the waits so far is to be settled. */
 static inline void cpa_brief_forget(struct cpa_clock *c)
 {
 	c->guessed_waits.calls = 0;
 	c->guessed_waits.ticks = 0;
+	c->guessed_waits.others = 0;
 }
 
 #endif

@@ -335,7 +335,9 @@ uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool b
 	now = stamp;
 	wall = now - c->last;
 	if (kept)
-		cpa_brief_settle(c, cpu, wall);
+		cpa_brief_settle(c, cpu, wall > c->ahead ? wall - c->ahead : 0);
+	else if (blocked && cpu < c->cpu)
+		cpa_brief_return(c, cpu);
 	known = c->cpu;
 	e->process = cpu > known ? cpu - known : 0;
 	if (e->process > wall)

@@ -53,11 +53,16 @@ struct cpa_clock {
 	uint32_t usual[CPA_BRIEF_KINDS];
 	uint32_t guesses; /* calls that may still be guessed before one is measured */
 	bool guessed;	  /* some were, since `cpu` was compared with the kernel's clock */
-	struct { /* waits of them, and the CPU time that they were guessed to have, ticks */
+	struct { /* those of them, with the CPU time that they were guessed to have, ticks, */
 		uint32_t calls;
-		uint64_t ticks;
+		uint64_t ticks;	 /* that were waits, */
+		uint64_t others; /* and that were not */
 	} guessed_waits;
-	int64_t unsettled; /* what they had more than guessed, and was told of no wait yet, ticks */
+	/*
+	 * What waits had more than guessed, and was told of no wait yet, ticks. What is left as the thread ends is
+	 * told nowhere.
+	 */
+	int64_t unsettled;
 };
 
 /* Times between two stamps, in ticks. process + runqueue + external = wall time. */
@@ -264,15 +269,17 @@ CPA_HIDDEN uint64_t cpa_clock_stamp_call(struct cpa_clock *c, struct cpa_elapsed
 CPA_HIDDEN bool cpa_clock_preempted(struct cpa_clock *c, enum cpa_brief kind);
 
 /*
- * CPU time in waits, ticks: @process of the latest, as its stamp told, and what those before had more or less
- * than was told.
+ * CPU time in waits, ticks: that of the latest, with times @e, and what those before had more or less than was
+ * told, as far as it is not more than the latest took.
  */
-static inline uint64_t cpa_clock_wait_cpu(struct cpa_clock *c, uint64_t process)
+static inline uint64_t cpa_clock_wait_cpu(struct cpa_clock *c, const struct cpa_elapsed *e)
 {
-	int64_t sum = (int64_t)process + c->unsettled;
+	int64_t sum = (int64_t)e->process + c->unsettled;
+	int64_t most = (int64_t)(e->process + e->runqueue + e->external);
+	int64_t told = sum < 0 ? 0 : sum < most ? sum : most;
 
-	c->unsettled = sum < 0 ? sum : 0;
-	return sum < 0 ? 0 : (uint64_t)sum;
+	c->unsettled = sum - told;
+	return (uint64_t)told;
 }
 
 /* cpa_clock_stamp() after an original that may have blocked in synchronization, since the last stamp. */

@@ -365,7 +365,7 @@ uint64_t cpa_waited(struct cpa_worker *w, uint64_t *arrived)
 	now = cpa_checkpoint(&w->self, now);
 	w->wait.length = e.process + e.runqueue + e.external;
 	row->wait += w->wait.length;
-	row->wait_cpu += cpa_clock_wait_cpu(&w->clock, e.process);
+	row->wait_cpu += cpa_clock_wait_cpu(&w->clock, &e);
 	w->wait.runqueue = e.runqueue;
 	return now;
 }

@@ -283,7 +283,7 @@ bool cpa_window_meet(struct cpa_worker *w)
 static void count_wait(struct cpa_worker *w, const struct cpa_elapsed *e)
 {
 	w->self.row->wait += wall_of(e);
-	w->self.row->wait_cpu += cpa_clock_wait_cpu(&w->clock, e->process);
+	w->self.row->wait_cpu += cpa_clock_wait_cpu(&w->clock, e);
 }
 
 uint64_t cpa_window_crossed(struct cpa_worker *w, struct cpa_elapsed *e, uint64_t *arrived,

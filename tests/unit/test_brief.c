@@ -73,13 +73,71 @@ static void test_after_brief_waits(void **state)
 		fake_block(1 + rnd_below(&fake.random, us(20)), 0);
 		cpa_clock_stamp_waited(&run.clock, &e);
 		add(&run.sum, &e);
-		told += cpa_clock_wait_cpu(&run.clock, e.process);
+		told += cpa_clock_wait_cpu(&run.clock, &e);
 		ran += call;
 		check_tiles();
 	}
 	print_message("3100 waits: %.1f us of CPU time told of %.1f\n",
 		      (double)told / (double)us(1), (double)ran / (double)us(1));
 	assert_true(apart(told, ran) < 0.05 * (double)ran);
+}
+
+/* Also where several waits, of any lengths, come before an activity: it is no shorter on average. */
+static void test_after_many(void **state)
+{
+	uint64_t told = 0, ran = 0, worked = 0;
+	struct cpa_elapsed activities = { 0 };
+
+	(void)state;
+	machine_begin(11, 0);
+	clocks_begin();
+	thread_begin();
+	for (unsigned i = 0; i < 20000; i++) {
+		bool works = rnd_below(&fake.random, 11) == 0;
+		uint64_t call = works ? us(600) + rnd_below(&fake.random, us(1200)) :
+					us(2) + rnd_below(&fake.random, us(20));
+		struct cpa_elapsed e;
+
+		fake_run(call);
+		if (works) {
+			cpa_clock_stamp(&run.clock, &e);
+			add(&activities, &e);
+			worked += call;
+		} else {
+			fake_block(1 + rnd_below(&fake.random, us(20)), 0);
+			cpa_clock_stamp_waited(&run.clock, &e);
+			told += cpa_clock_wait_cpu(&run.clock, &e);
+			ran += call;
+		}
+		add(&run.sum, &e);
+		check_tiles();
+	}
+	print_message(
+		"20000 waits and activities: %.1f us of CPU time told of %.1f; activities %.1f of %.1f\n",
+		(double)told / (double)us(1), (double)ran / (double)us(1),
+		(double)activities.process / (double)us(1), (double)worked / (double)us(1));
+	assert_true(apart(told, ran) < 0.01 * (double)ran);
+	assert_true(apart(activities.process, worked) < 0.001 * (double)worked);
+}
+
+/* What a hypervisor takes behind many brief waits is not given to the activity in place of the waits. */
+static void test_stolen(void **state)
+{
+	struct cpa_elapsed e;
+
+	(void)state;
+	machine_begin(12, 0);
+	clocks_begin();
+	thread_begin();
+	for (unsigned i = 0; i < 200 || run.clock.guesses != 9; i++) {
+		fake_run(us(5));
+		fake_block(us(5), 0);
+		cpa_clock_stamp_waited(&run.clock, &e);
+	}
+	fake_run(us(900));
+	fake_steal(us(100));
+	cpa_clock_stamp(&run.clock, &e);
+	assert_true(apart(e.process, us(900)) < (double)us(15));
 }
 
 /*
@@ -121,8 +179,8 @@ static void test_preempted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_brief_waits),
-		cmocka_unit_test(test_after_brief_waits),
+		cmocka_unit_test(test_brief_waits), cmocka_unit_test(test_after_brief_waits),
+		cmocka_unit_test(test_after_many),  cmocka_unit_test(test_stolen),
 		cmocka_unit_test(test_preempted),
 	};
 
