@@ -65,7 +65,7 @@ TARGETS := $(call programs,$(filter-out $(KNOWN_SRC),$(wildcard tests/programs/*
 TARGETS_CXX := $(call programs,$(wildcard tests/programs/*.cpp))
 # Loaded into programs.
 SHARED  := tests/conformance/library tests/conformance/adversary benchmarks/bare \
-	tests/plugins/slow_kill tests/plugins/slow_close
+	tests/plugins/slow_kill tests/plugins/slow_close tests/plugins/slow_clock
 CONFORMANCE := $(filter-out $(SHARED:%=$(O)/%),$(call programs,$(wildcard tests/conformance/*.c)))
 EXAMPLES := $(call programs,$(wildcard examples/*.c))
 BENCHES := $(filter-out $(TOOLED) $(SHARED:%=$(O)/%),$(call programs,$(wildcard benchmarks/*.c)))

@@ -199,6 +199,14 @@ static void open_window(struct cpa_worker *w)
 		w->self.window = window < w->self.period ? window : w->self.period;
 }
 
+/* An event at tick @now ends an activity with times @e. Return the tick as it counts for paths. */
+static uint64_t settled(struct cpa_worker *w, struct cpa_elapsed *e, uint64_t now)
+{
+	if (unlikely(cpa_window_moved(w)))
+		cpa_window_late(w, e, now);
+	return cpa_checkpoint(&w->self, now);
+}
+
 uint64_t cpa_event_slow(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t caller,
 			uint32_t class, uint64_t now)
 {
@@ -219,7 +227,8 @@ uint64_t cpa_event_slow(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t
 		cpa_suspend_ended(w);
 		now = cpa_clock_now();
 	}
-	now = cpa_checkpoint(&w->self, cpa_clock_stamp_at(&w->clock, &e, now));
+	now = cpa_clock_stamp_at(&w->clock, &e, now);
+	now = settled(w, &e, now);
 	end_activity(w, &e, CPA_EXT_OTHER, cpa_track_node(w, kind, caller, class), now);
 	open_window(w);
 	return now;
@@ -233,8 +242,9 @@ uint64_t cpa_event(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t call
 uint64_t cpa_event_external(struct cpa_worker *w, enum cpa_external external, uint64_t caller)
 {
 	struct cpa_elapsed e;
-	uint64_t now = cpa_checkpoint(&w->self, cpa_clock_stamp(&w->clock, &e));
+	uint64_t now = cpa_clock_stamp(&w->clock, &e);
 
+	now = settled(w, &e, now);
 	end_activity(w, &e, external, cpa_track_node(w, CPA_EV_EXTERNAL, caller, 0), now);
 	return now;
 }
@@ -242,10 +252,11 @@ uint64_t cpa_event_external(struct cpa_worker *w, enum cpa_external external, ui
 void cpa_event_slept(struct cpa_worker *w, uint64_t caller)
 {
 	struct cpa_elapsed e;
-	uint64_t now = cpa_checkpoint(&w->self, cpa_clock_stamp(&w->clock, &e));
-	uint64_t busy = w->self.row->process + e.process - w->sleeps.process;
+	uint64_t now = cpa_clock_stamp(&w->clock, &e), busy;
 	enum cpa_external kind = CPA_EXT_SLEEP;
 
+	now = settled(w, &e, now);
+	busy = w->self.row->process + e.process - w->sleeps.process;
 	w->sleeps.busy += busy - w->sleeps.busy / RECENT;
 	w->sleeps.slept += e.external - w->sleeps.slept / RECENT;
 	if (busy < e.external / LITTLE || w->sleeps.busy < w->sleeps.slept / LITTLE)
@@ -269,6 +280,8 @@ static void end_blocked(struct cpa_worker *w, struct cpa_elapsed *e, enum cpa_ex
 			struct cpa_wait *wait)
 {
 	wait->now = wait->arrived = w->clock.last;
+	if (unlikely(cpa_window_moved(w)))
+		cpa_window_late(w, e, wait->now);
 	if (waited) {
 		w->wait.length = e->external + e->runqueue;
 		w->wait.runqueue = wait->runqueue = e->runqueue;

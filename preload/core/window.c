@@ -126,18 +126,36 @@ static uint64_t time_in(uint64_t epoch, uint64_t from)
 	return all > before ? all - before : 0;
 }
 
+/* A path with @tail at its end comes at @epoch. Relaxed: a thread that opens the part later finds this path. */
+static void note_late(uint64_t epoch, const struct cpa_elapsed *tail)
+{
+	if (!cpa_epoch_is_on(epoch) || !(tail->process + tail->external) ||
+	    __atomic_load_n(&cpa_header()->part, __ATOMIC_RELAXED) < 2 * epoch)
+		return;
+	cpa_diag(CPA_DIAG_PART_LATE);
+	cpa_diag_add(CPA_DIAG_PART_LATE_TICKS, tail->process + tail->external);
+}
+
+void cpa_window_late(struct cpa_worker *w, struct cpa_elapsed *e, uint64_t now)
+{
+	const struct cpa_header *h = cpa_header();
+	uint64_t epoch = cpa_epoch(h), from = now - wall_of(e);
+	uint64_t on = cpa_epoch_on(h, now), before = cpa_epoch_on(h, from);
+	struct cpa_elapsed in = cut(e, on > before ? on - before : 0), rest = in;
+	struct cpa_elapsed tail = cut(&rest, time_in(epoch, from));
+
+	note_late(epoch, &tail);
+	w->self.row->off += e->process;
+	*e = in;
+}
+
 /* The part of the thread has ended in an activity that began at clock @from and has times @e. */
 static void end_activity(struct cpa_worker *w, uint64_t epoch, uint64_t from, struct cpa_elapsed *e)
 {
 	struct cpa_elapsed tail = cut(e, time_in(epoch, from));
 	uint64_t end = w->self.row->path.released;
 
-	/* Relaxed: a thread that opens the part later finds this path. */
-	if (cpa_epoch_is_on(epoch) && tail.process + tail.external &&
-	    __atomic_load_n(&cpa_header()->part, __ATOMIC_RELAXED) >= 2 * epoch) {
-		cpa_diag(CPA_DIAG_PART_LATE);
-		cpa_diag_add(CPA_DIAG_PART_LATE_TICKS, tail.process + tail.external);
-	}
+	note_late(epoch, &tail);
 	/* A thread that did not run when the part ended keeps the end that its path has. */
 	if (wall_of(&tail)) {
 		end = cpa_epoch_begun(cpa_header(), stop_before(epoch));
@@ -309,10 +327,11 @@ uint64_t cpa_window_crossed(struct cpa_worker *w, struct cpa_elapsed *e, uint64_
 	if (cpa_epoch_is_on(epoch))
 		leave(w, epoch, end_of(w, epoch));
 	if (cpa_epoch_is_on(epoch) && cpa_part_open(&w->self, epoch)) {
+		/* It arrives in this part if its event was late: cpa_window_late(). */
 		*arrived = *arrived > begun ? *arrived : begun;
-		part = cut(e, now - begun);
+		part = cut(e, now > *arrived ? now - *arrived : 0);
 		count_wait(w, &part);
-		begin(w, epoch, begun);
+		begin(w, epoch, *arrived);
 		end = now;
 	} else {
 		w->window.arrived = *arrived;

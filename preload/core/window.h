@@ -21,6 +21,12 @@
 CPA_HIDDEN bool cpa_window_meet(struct cpa_worker *w);
 
 /*
+ * The part of the thread has ended since it began the operation whose event is at tick @now: it lost its processor in
+ * between. Take the time in which profiling was off out of @e, the times of the activity that ends.
+ */
+CPA_HIDDEN void cpa_window_late(struct cpa_worker *w, struct cpa_elapsed *e, uint64_t now);
+
+/*
  * A wait from *@arrived to @now (ticks) with times @e crossed the border of a part. Cut it: *@arrived
  * becomes the tick at which the wait began inside its part. Return the tick at which it ended there.
  */

@@ -17,6 +17,7 @@ from profiled import verify
 from results import Results
 
 PROGRAM = f"{BUILD}/tests/programs/parts"
+SLOW_CLOCK = f"{BUILD}/tests/plugins/slow_clock.so"
 NAMES = ("alone", "lock", "condition", "barrier", "semaphore", "threads")
 SAMPLER, PERF = layout.values("offsetof(struct cpa_header, sampler)", "CPA_SAMPLER_PERF")
 KEPT, PROCESSES_KEPT = layout.values("CPA_THREADS_KEPT", "CPA_PROCESSES_KEPT")
@@ -242,6 +243,20 @@ def blocked_before(results):
             results.check(idle_s > blocked_s / 100, f"{how}: {idle_s:.4f} s idle, was in it for {blocked_s:.4f} s")
 
 
+def late_events(results):
+    """A thread loses its processor in an operation, and makes its event, which others may wait for, in the next part."""
+    dump = f"{TMP}/late.dump"
+    for how in "waits", "releases":
+        env = environment(dump, CPA_JOURNAL="16M")
+        env["LD_PRELOAD"] += f":{SLOW_CLOCK}"
+        subprocess.run([f"{BUILD}/tests/programs/late_event", how], env=env, check=True)
+        found = report(dump)
+        sums(results, f"late event, {how}", found)
+        results.check(len(found["parts"]) == 2 and tiles(found), f"late event, {how}: two parts, all on the path")
+        good, said = verify(dump)
+        results.check(good, f"late event, {how}: {'as its journal' if good else said}")
+
+
 def jumps(results):
     """Out of a wait, by a signal handler, and then a border; or only about in the handler."""
     dump = f"{TMP}/jump.dump"
@@ -272,6 +287,7 @@ def main():
     hampered(results)
     held_before(results)
     blocked_before(results)
+    late_events(results)
     jumps(results)
     return results.end()
 
