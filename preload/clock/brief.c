@@ -8,8 +8,7 @@
 
 #define GUESSES 29u /* odd with the two that are measured: they fall on each kind of call */
 #define LEARN	8u  /* weight of the mean of earlier calls, to one that is measured */
-#define FEW \
-	8u /* calls that may all have been guessed much too high; of more it is no more than a half */
+#define FEW	8u  /* calls; of more not all were guessed much too high: most_less() */
 
 /*
  * Guess the CPU time of a call up to now, and arm the detector. False: it may not be guessed. What a
@@ -71,7 +70,7 @@ static bool give(struct cpa_clock *c, int64_t rest)
 	return true;
 }
 
-/* Ticks by which all calls together may have been guessed too high. */
+/* Ticks by which all calls together may have been guessed too high: all that was guessed, of many a half. */
 static uint64_t most_less(const struct cpa_clock *c)
 {
 	uint64_t all = c->guessed_waits.ticks + c->guessed_waits.others;
@@ -84,11 +83,11 @@ void cpa_brief_settle(struct cpa_clock *c, uint64_t cpu, uint64_t ran)
 	uint64_t ticks = c->guessed_waits.ticks, others = c->guessed_waits.others, mean;
 	int64_t rest = (int64_t)(cpu - c->cpu - ran);
 
-	/* A hypervisor may have taken what is less. No call had more than was guessed by so much. */
+	/* What is much less a hypervisor took; no call had as much more. */
 	if (!ticks || rest + (int64_t)most_less(c) < 0 ||
 	    rest > (int64_t)(GUESSES * cpa_ready_brief))
 		return;
-	/* The part of the other calls stays the activity's, as they are. */
+	/* Other calls are part of their activity, and so is what they had more or less. */
 	rest = rest * (int64_t)ticks / (int64_t)(ticks + others);
 	if (!give(c, rest) || others)
 		return;

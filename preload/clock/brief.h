@@ -13,7 +13,8 @@
  * would lose what is less, and the next call that is measured would have what is more: the mean of these would
  * grow, and activities lose more.
  *
- * What a hypervisor took is not told from what was guessed too high. So this is done behind few waits only.
+ * If a hypervisor took the processor for less time than was guessed, that is the activity's, too: nothing tells
+ * the two apart.
  */
 CPA_HIDDEN void cpa_brief_settle(struct cpa_clock *c, uint64_t cpu, uint64_t ran);
 

@@ -53,10 +53,11 @@ struct cpa_clock {
 	uint32_t usual[CPA_BRIEF_KINDS];
 	uint32_t guesses; /* calls that may still be guessed before one is measured */
 	bool guessed;	  /* some were, since `cpu` was compared with the kernel's clock */
-	struct { /* those of them, with the CPU time that they were guessed to have, ticks, */
+	/* Waits that were guessed since then, the CPU time that they were said to have, and that of other calls, ticks */
+	struct {
 		uint32_t calls;
-		uint64_t ticks;	 /* that were waits, */
-		uint64_t others; /* and that were not */
+		uint64_t ticks;
+		uint64_t others;
 	} guessed_waits;
 	/*
 	 * What waits had more than guessed, and was told of no wait yet, ticks. What is left as the thread ends is
