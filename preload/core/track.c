@@ -203,7 +203,7 @@ static void open_window(struct cpa_worker *w)
 static uint64_t settled(struct cpa_worker *w, struct cpa_elapsed *e, uint64_t now)
 {
 	if (unlikely(cpa_window_moved(w)))
-		cpa_window_late(w, e, now);
+		cpa_window_late(w, e, false, now);
 	return cpa_checkpoint(&w->self, now);
 }
 
@@ -281,7 +281,7 @@ static void end_blocked(struct cpa_worker *w, struct cpa_elapsed *e, enum cpa_ex
 {
 	wait->now = wait->arrived = w->clock.last;
 	if (unlikely(cpa_window_moved(w)))
-		cpa_window_late(w, e, wait->now);
+		cpa_window_late(w, e, waited, wait->now);
 	if (waited) {
 		w->wait.length = e->external + e->runqueue;
 		w->wait.runqueue = wait->runqueue = e->runqueue;

@@ -15,6 +15,7 @@
 #include "shadow/graph/checkpoint.h"
 #include "shadow/store/epoch.h"
 #include "shadow/edge/part.h"
+#include "shadow/path/path.h"
 
 /* Stack that the border of a part takes at most: copies of two paths, and what calls them. */
 #define ROOM 8192u
@@ -136,14 +137,52 @@ static void note_late(uint64_t epoch, const struct cpa_elapsed *tail)
 	cpa_diag_add(CPA_DIAG_PART_LATE_TICKS, tail->process + tail->external);
 }
 
-void cpa_window_late(struct cpa_worker *w, struct cpa_elapsed *e, uint64_t now)
+static uint64_t take(uint64_t *from, uint64_t most)
 {
-	const struct cpa_header *h = cpa_header();
-	uint64_t epoch = cpa_epoch(h), from = now - wall_of(e);
-	uint64_t on = cpa_epoch_on(h, now), before = cpa_epoch_on(h, from);
-	struct cpa_elapsed in = cut(e, on > before ? on - before : 0), rest = in;
-	struct cpa_elapsed tail = cut(&rest, time_in(epoch, from));
+	uint64_t ticks = *from < most ? *from : most;
 
+	*from -= ticks;
+	return ticks;
+}
+
+/*
+ * As cut(), of an activity behind whose work the thread lost its processor: its CPU time comes first, then what it
+ * was blocked for, and last the time in which it was ready.
+ */
+static struct cpa_elapsed cut_ready_last(struct cpa_elapsed *e, uint64_t length)
+{
+	struct cpa_elapsed part = { .device = e->device };
+
+	part.process = take(&e->process, length);
+	part.external = take(&e->external, length - part.process);
+	part.runqueue = take(&e->runqueue, length - part.process - part.external);
+	return part;
+}
+
+/*
+ * For how many ticks profiling was on up to tick @from, at which the thread made its last event. If that border is no
+ * longer kept the observed path tells.
+ */
+static uint64_t on_before(const struct cpa_worker *w, uint64_t epoch, uint64_t from)
+{
+	uint64_t on = cpa_epoch_on(cpa_header(), from), path;
+
+	if (epoch - w->window.epoch < CPA_BORDERS - 2)
+		return on;
+	path = cpa_path_observed(&w->self.row->path);
+	return path < on ? path : on;
+}
+
+void cpa_window_late(struct cpa_worker *w, struct cpa_elapsed *e, bool waited, uint64_t now)
+{
+	uint64_t epoch = cpa_epoch(cpa_header()), from = now - wall_of(e);
+	uint64_t on = cpa_epoch_on(cpa_header(), now), before = on_before(w, epoch, from);
+	struct cpa_elapsed in = cut_ready_last(e, on > before ? on - before : 0), tail = in;
+	uint64_t length = wall_of(&in), late = time_in(epoch, from);
+
+	cut_ready_last(&tail, length > late ? length - late : 0);
+	if (waited) /* on no path */
+		tail.external = 0;
 	note_late(epoch, &tail);
 	w->self.row->off += e->process;
 	*e = in;

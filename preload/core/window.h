@@ -22,9 +22,11 @@ CPA_HIDDEN bool cpa_window_meet(struct cpa_worker *w);
 
 /*
  * The part of the thread has ended since it began the operation whose event is at tick @now: it lost its processor in
- * between. Take the time in which profiling was off out of @e, the times of the activity that ends.
+ * between. Take the time in which profiling was off out of @e, the times of the activity that ends. @waited: it was
+ * blocked in a wait.
  */
-CPA_HIDDEN void cpa_window_late(struct cpa_worker *w, struct cpa_elapsed *e, uint64_t now);
+CPA_HIDDEN void cpa_window_late(struct cpa_worker *w, struct cpa_elapsed *e, bool waited,
+				uint64_t now);
 
 /*
  * A wait from *@arrived to @now (ticks) with times @e crossed the border of a part. Cut it: *@arrived

@@ -23,15 +23,6 @@
  */
 #define OPEN 1u
 
-CPA_UNSEEN static uint64_t observed_of(const struct cpa_path *path)
-{
-	uint64_t sum = 0;
-
-	for (unsigned i = 0; i < CPA_TIME_KINDS; i++)
-		sum += path->observed[i];
-	return sum;
-}
-
 /*
  * Cut time after @until off the observed path: an operation in progress at the end of a part went
  * on a little.
@@ -42,7 +33,7 @@ static void trim(struct cpa_path *path, uint64_t until)
 								  CPA_TIME_HANDOFF,
 								  CPA_TIME_EXTERNAL,
 								  CPA_TIME_PROCESS };
-	uint64_t sum = observed_of(path), over = sum > until ? sum - until : 0;
+	uint64_t sum = cpa_path_observed(path), over = sum > until ? sum - until : 0;
 
 	for (unsigned i = 0; over && i < CPA_TIME_KINDS; i++) {
 		uint64_t *kind = &path->observed[order[i]];
@@ -59,7 +50,7 @@ static void trim(struct cpa_path *path, uint64_t until)
  */
 static void tile(struct cpa_path *path, uint64_t until)
 {
-	uint64_t sum = observed_of(path);
+	uint64_t sum = cpa_path_observed(path);
 
 	trim(path, until);
 	if (until > sum)
@@ -198,7 +189,7 @@ static bool is_opening(uint64_t epoch)
 /* Whether the thread was in no part yet, and its clock may lie behind the end of the latest one. */
 CPA_UNSEEN static bool is_empty(const struct cpa_path *path)
 {
-	return !path->len && !observed_of(path);
+	return !path->len && !cpa_path_observed(path);
 }
 
 /*

@@ -30,6 +30,7 @@
 #include <string.h>
 
 #include "shadow/path/version.h"
+#include "shadow/store/unseen.h"
 
 enum cpa_vector { CPA_S, CPA_H, CPA_O };
 
@@ -48,6 +49,16 @@ CPA_HIDDEN void cpa_path_reserve_slow(struct cpa_self *self, struct cpa_path *pa
 /* Add more than CPA_DELTA_MOST @ticks to S, H and O of @slot. */
 CPA_HIDDEN void cpa_path_add_large(struct cpa_self *self, struct cpa_path *path, uint32_t slot,
 				   uint64_t ticks);
+
+/* Length of the observed path, ticks. Others may read a path that its thread goes on with: part.c. */
+CPA_UNSEEN static inline uint64_t cpa_path_observed(const struct cpa_path *path)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < CPA_TIME_KINDS; i++)
+		sum += path->observed[i];
+	return sum;
+}
 
 /* Return the vector that adds @ticks, at most CPA_DELTA_MOST, to s, h and o of a delta. */
 static inline cpa_lanes cpa_path_lanes(uint64_t ticks)

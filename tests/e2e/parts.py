@@ -243,16 +243,21 @@ def blocked_before(results):
             results.check(idle_s > blocked_s / 100, f"{how}: {idle_s:.4f} s idle, was in it for {blocked_s:.4f} s")
 
 
+LATE_S = 0.060  # that late_event computes before the event
+
+
 def late_events(results):
     """A thread loses its processor in an operation, and makes its event, which others may wait for, in the next part."""
     dump = f"{TMP}/late.dump"
-    for how in "waits", "releases":
+    for how, stops in ("waits", 1), ("releases", 1), ("releases", 40):
         env = environment(dump, CPA_JOURNAL="16M")
         env["LD_PRELOAD"] += f":{SLOW_CLOCK}"
-        subprocess.run([f"{BUILD}/tests/programs/late_event", how], env=env, check=True)
+        subprocess.run([f"{BUILD}/tests/programs/late_event", how, str(stops)], env=env, check=True)
         found = report(dump)
-        sums(results, f"late event, {how}", found)
-        results.check(len(found["parts"]) == 2 and tiles(found), f"late event, {how}: two parts, all on the path")
+        sums(results, f"late event, {how}, {stops}", found)
+        results.check(tiles(found), f"late event, {how}, {stops}: all parts are on the path")
+        cpu_s = next(t["cpu_s"] for t in found["threads"] if t["start_routine"] == how)
+        results.check(cpu_s >= LATE_S, f"late event, {how}, {stops}: {cpu_s:.4f} s of CPU time")
         good, said = verify(dump)
         results.check(good, f"late event, {how}: {'as its journal' if good else said}")
 

@@ -12,6 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
+void slow_clock_arm(void);
+bool slow_clock_reached(void);
+void slow_clock_open(void);
+
 static __thread bool armed;
 static atomic_bool reached, opened;
 

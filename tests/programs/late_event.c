@@ -6,6 +6,7 @@
  *			     program
  *	late_event releases  it unlocks a mutex, for which main waits since the next part began
  *
+ * Before, it computes for 60 ms. A second argument: profiling is stopped and started so many times in between.
  * With tests/plugins/slow_clock.so, as if the thread lost its processor in the operation. Without it it does nothing.
  */
 #include <dlfcn.h>
@@ -19,14 +20,17 @@
 
 #include "preload/cpa.h"
 #include "tests/conformance/asleep.h"
+#include "tests/programs/burn.h"
 
-#define OFF_MS 50
-#define ON_MS  50
+#define OFF_MS	50
+#define ON_MS	50
+#define BUSY_MS 60
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static void (*arm)(void), (*let)(void);
 static bool (*reached)(void);
 static int tid; /* of main, as it waits */
+static int stops;
 
 /* By no function that cpa wraps. */
 static void sleep_ms(long ms)
@@ -40,6 +44,7 @@ static void sleep_ms(long ms)
 static void *waits(void *unused)
 {
 	sleep_ms(1); /* cpa looks at the clock after that */
+	burn_ms(BUSY_MS);
 	arm();
 	pthread_mutex_lock(&mutex);
 	pthread_mutex_unlock(&mutex);
@@ -51,6 +56,7 @@ static void *releases(void *unused)
 {
 	pthread_mutex_lock(&mutex);
 	sleep_ms(1);
+	burn_ms(BUSY_MS);
 	arm();
 	pthread_mutex_unlock(&mutex);
 	return unused;
@@ -67,9 +73,12 @@ static void next_part(void)
 {
 	while (!reached())
 		sleep_ms(1);
-	CPA_STOP();
-	sleep_ms(OFF_MS);
-	CPA_START();
+	for (int i = 0; i < stops; i++) {
+		CPA_STOP();
+		sleep_ms(OFF_MS);
+		CPA_START();
+		sleep_ms(1);
+	}
 	sleep_ms(ON_MS);
 }
 
@@ -102,6 +111,7 @@ int main(int argc, char **argv)
 	*(void **)&arm = dlsym(RTLD_DEFAULT, "slow_clock_arm");
 	*(void **)&let = dlsym(RTLD_DEFAULT, "slow_clock_open");
 	*(void **)&reached = dlsym(RTLD_DEFAULT, "slow_clock_reached");
+	stops = argc > 2 ? atoi(argv[2]) : 1;
 	if (argc < 2 || !arm || !let || !reached)
 		return 2;
 	if (strcmp(argv[1], "waits") == 0)
