@@ -26,7 +26,7 @@ struct cpa_thread_figures {
 	uint64_t process; /* its number in the session; 0: not known */
 	uint32_t earlier; /* other threads whose sums are in this row */
 	bool mixed;	  /* these threads were of several classes: the row has none */
-	char *name; /* of a row that several threads used: what their names share, "worker-*", or "" */
+	char *name; /* if several threads used the row: the common part of their names, as "worker-*", or "" */
 	char *start_routine;
 	char *last_name, *last_routine; /* of the thread with @id, which had the row last */
 	uint64_t events;

@@ -83,7 +83,7 @@ void cpa_brief_settle(struct cpa_clock *c, uint64_t cpu, uint64_t ran)
 	uint64_t ticks = c->guessed_waits.ticks, others = c->guessed_waits.others, mean;
 	int64_t rest = (int64_t)(cpu - c->cpu - ran);
 
-	/* What is much less a hypervisor took; no call had as much more. */
+	/* Far less: a hypervisor had the processor. Far more: the calls were too short for that. */
 	if (!ticks || rest + (int64_t)most_less(c) < 0 ||
 	    rest > (int64_t)(GUESSES * cpa_ready_brief))
 		return;

@@ -256,7 +256,7 @@ static struct stream *take_place(uint64_t key)
 		/* Relaxed: looked at again when it is taken. */
 		uint64_t found = __atomic_load_n(&streams[i].stream, __ATOMIC_RELAXED);
 
-		/* ACQUIRE: who had the place is done with it. Pairs with RELEASE in note_stream(), forget_stream(). */
+		/* ACQUIRE: the last user of the place has finished. Pairs with RELEASE in note_stream(), forget_stream(). */
 		if (found == key &&
 		    __atomic_compare_exchange_n(&streams[i].stream, &found, 1, false,
 						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
@@ -296,7 +296,7 @@ CPA_EXPORT FILE *popen(const char *command, const char *mode)
 	return ret;
 }
 
-/* The program closes @stream. Return whether popen() made it. *@noted: what is known of its child. */
+/* The program is about to close @stream. Return true if popen() made it, with a copy of its entry in *@noted. */
 static bool forget_stream(const FILE *stream, struct stream *noted)
 {
 	struct stream *s = take_place((uint64_t)stream);

@@ -4,8 +4,8 @@
 
 cpa opens no descriptor while a call of the program takes a number. After jumps out of such calls, and after
 switches of coroutines in them, it must open its file with a thread's delay on the run queue as in a program
-whose handlers return. If a thread jumps out of cpa's code in the middle of an event, the journal has no record of
-that event. Then `cpa-report --verify` says that the journal is not whole, and finds nothing different.
+whose handlers return. A thread may jump out of the code of cpa in the middle of an event. Then the journal has no
+record of that event, and `cpa-report --verify` says that events are missing, and reports no difference.
 """
 
 import os
