@@ -19,7 +19,6 @@
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/timerfd.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <threads.h>
@@ -27,6 +26,7 @@
 #include <unistd.h>
 
 #include "preload/process/process.h"
+#include "preload/libc/fortified.h"
 #include "preload/libc/real.h"
 #include "preload/core/signal.h"
 #include "preload/core/suspend.h"
@@ -43,8 +43,6 @@
 #include "preload/stream/stream.h"
 #include "preload/sync/talk.h"
 #include "shadow/store/kernel.h"
-
-struct cpa_talking cpa_talking[1024];
 
 /* The kind of external time of a read from @fd that blocked. Keeps errno. */
 static enum cpa_external read_kind(int fd)
@@ -348,11 +346,6 @@ static __attribute__((noinline, cold)) void slept(uint64_t caller)
 		return ret;                                   \
 	}
 
-/* Called by fortified programs; declared in no header. */
-ssize_t __read_chk(int fd, void *to, size_t n, size_t room);
-ssize_t __recv_chk(int fd, void *to, size_t n, size_t room, int flags);
-int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t room);
-
 SLEEPING(unsigned, sleep, (unsigned seconds), (seconds))
 SLEEPING(int, usleep, (useconds_t us), (us))
 SLEEPING(int, nanosleep, (const struct timespec *t, struct timespec *left), (t, left))
@@ -367,6 +360,10 @@ READING(readv, (int fd, const struct iovec *to, int n), (fd, to, n),
 	cpa_stream_room_in(to, (size_t)n), NULL)
 MOVING(pread, (int fd, void *to, size_t n, off_t at), (fd, to, n, at), CPA_EXT_READ, bytes_read)
 MOVING(pread64, (int fd, void *to, size_t n, off64_t at), (fd, to, n, at), CPA_EXT_READ, bytes_read)
+MOVING(__pread_chk, (int fd, void *to, size_t n, off_t at, size_t room), (fd, to, n, at, room),
+       CPA_EXT_READ, bytes_read)
+MOVING(__pread64_chk, (int fd, void *to, size_t n, off64_t at, size_t room), (fd, to, n, at, room),
+       CPA_EXT_READ, bytes_read)
 RECEIVING(recv, (int fd, void *to, size_t n, int flags), (fd, to, n, flags), n)
 RECEIVING(__recv_chk, (int fd, void *to, size_t n, size_t room, int flags),
 	  (fd, to, n, room, flags), n)
@@ -374,6 +371,10 @@ RECEIVING(recvfrom,
 	  (int fd, void *restrict to, size_t n, int flags, __SOCKADDR_ARG from,
 	   socklen_t *restrict length),
 	  (fd, to, n, flags, from, length), n)
+RECEIVING(__recvfrom_chk,
+	  (int fd, void *restrict to, size_t n, size_t room, int flags, __SOCKADDR_ARG from,
+	   socklen_t *restrict length),
+	  (fd, to, n, room, flags, from, length), n)
 RECEIVING(recvmsg, (int fd, struct msghdr *message, int flags), (fd, message, flags),
 	  cpa_stream_room_in(message->msg_iov, message->msg_iovlen))
 
@@ -447,6 +448,11 @@ POLLING(__poll_chk, (struct pollfd * fds, nfds_t n, int timeout, size_t room),
 POLLING(ppoll,
 	(struct pollfd * fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask),
 	(fds, n, timeout, WITHOUT_OURS(mask)), cpa_poll_ended(fds, n, ret, CPA_CALLER(), &use))
+POLLING(__ppoll_chk,
+	(struct pollfd * fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask,
+	 size_t room),
+	(fds, n, timeout, WITHOUT_OURS(mask), room),
+	cpa_poll_ended(fds, n, ret, CPA_CALLER(), &use))
 POLLING(select,
 	(int n, fd_set *restrict in, fd_set *restrict out, fd_set *restrict except,
 	 struct timeval *restrict timeout),
@@ -482,17 +488,6 @@ CPA_EXPORT int connect(int fd, __CONST_SOCKADDR_ARG to, socklen_t length)
 	ret = REAL(connect)(fd, to, length);
 	if (!cpa_socket_connected(&use, fd, ret, CPA_CALLER()) && was_blocked())
 		blocked(CPA_EXT_CONNECT, CPA_CALLER());
-	return ret;
-}
-
-CPA_EXPORT int timerfd_settime(int fd, int flags, const struct itimerspec *to,
-			       struct itimerspec *was)
-{
-	int ret = REAL(timerfd_settime)(fd, flags, to, was);
-
-	/* The kernel has just read @to. */
-	if (!ret && !to->it_interval.tv_sec && !to->it_interval.tv_nsec)
-		begin_talk(fd, TIMER);
 	return ret;
 }
 

@@ -59,6 +59,7 @@ CASES = {
     "poll": [("pipe", 2)],
     "select": [("pipe", 2)],
     "epoll": [("pipe", 2)],
+    "fortified": [("unix socket", 4)],
     "spliced": [("pipe", 4)],
     "relay_slow_writer": [("pipe", 4), ("pipe", 4)],
     "relay_slow_reader": [("pipe", 4), ("pipe", 4)],

@@ -336,6 +336,31 @@ static int by_epoll(void)
 	return two_children(await_epoll);
 }
 
+/* What programs call that are built with _FORTIFY_SOURCE; declared in no header. */
+ssize_t __recvfrom_chk(int fd, void *restrict to, size_t n, size_t room, int flags,
+		       __SOCKADDR_ARG from, socklen_t *restrict length);
+int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask,
+		size_t room);
+
+static int fortified(void)
+{
+	struct pollfd p = { .events = POLLIN };
+	char bytes[16];
+	int ends[2];
+
+	must(!socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+	CHILD(close(ends[0]); put_rounds(ends[1], 2));
+	close(ends[1]);
+	p.fd = ends[0];
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		must(i % 2 || __ppoll_chk(&p, 1, NULL, NULL, sizeof(p)) == 1);
+		must(__recvfrom_chk(ends[0], bytes, 16, sizeof(bytes), 0, NULL, NULL) == 16);
+		burn(1);
+	}
+	reap();
+	return report(2 * ROUNDS + 1, 3 * ROUNDS);
+}
+
 /* Bytes that the kernel moves: from memory to a pipe, and from there to nowhere. */
 static int spliced(void)
 {
@@ -486,6 +511,7 @@ int main(int argc, char **argv)
 		{ "poll", by_poll },
 		{ "select", by_select },
 		{ "epoll", by_epoll },
+		{ "fortified", fortified },
 		{ "spliced", spliced },
 		{ "relay_slow_writer", relay_slow_writer },
 		{ "relay_slow_reader", relay_slow_reader },
