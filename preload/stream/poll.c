@@ -20,6 +20,9 @@ struct search {
 	int terminal;
 	enum cpa_stream_kind other; /* of the first one that is not followed; 0: none yet */
 	int looked;
+	struct cpa_stream *room; /* the one in which a read made room first; NULL: none yet */
+	uint64_t made;		 /* clock of that read */
+	int asked;		 /* descriptors that were looked at for that */
 };
 
 /* As cpa_descriptor_known(), inside. */
@@ -68,6 +71,34 @@ static void look_at(struct search *search, int fd)
 	search->first = found;
 }
 
+/* There is room in what @fd writes: it was a read that made it, if there was none. */
+static void look_for_room(struct search *search, int fd)
+{
+	uint64_t word = search->asked++ < MOST ? known_in(search->w, fd) : 0;
+	struct cpa_stream *s =
+		cpa_descriptor_writes(word) ? cpa_stream(cpa_descriptor_writes(word)) : NULL;
+	struct cpa_self *self = &search->w->self;
+	struct cpa_stream_found found;
+
+	if (likely(!s || !cpa_stream_is_full(s)) ||
+	    !cpa_stream_room_first(self, s, search->w->clock.last, &found))
+		return;
+	if (!search->room || found.released < search->made) {
+		search->room = s;
+		search->made = found.released;
+	}
+	cpa_stream_drop(self, &found);
+}
+
+/* The descriptor @fd is ready for what is in @events. */
+static void look(struct search *search, int fd, unsigned events)
+{
+	if (events & READABLE)
+		look_at(search, fd);
+	if (events & POLLOUT)
+		look_for_room(search, fd);
+}
+
 /* The terminal that is ready was written to before the stream that is, if there is one. */
 static bool finish_terminal(struct search *search, uint64_t caller)
 {
@@ -82,6 +113,11 @@ static bool finish_terminal(struct search *search, uint64_t caller)
 static bool finish(struct search *search, uint64_t caller, struct cpa_polling *use)
 {
 	if (finish_terminal(search, caller)) {
+		cpa_done(search->w);
+		return true;
+	}
+	if (!search->first.count && search->room) {
+		cpa_stream_waited_for_room(search->w, search->room, caller);
 		cpa_done(search->w);
 		return true;
 	}
@@ -105,26 +141,30 @@ bool cpa_poll_ended(const struct pollfd *fds, nfds_t n, int ret, uint64_t caller
 	if (!search.w)
 		return false;
 	for (nfds_t i = 0; i < n && search.looked < MOST; i++)
-		if (fds[i].revents & READABLE)
-			look_at(&search, fds[i].fd);
+		look(&search, fds[i].fd, (unsigned)fds[i].revents);
 	found = finish(&search, caller, use);
 	errno = err;
 	return found;
 }
 
-bool cpa_select_ended(int n, const fd_set *in, int ret, uint64_t caller, struct cpa_polling *use)
+/* The program may have made the set larger than an fd_set is. */
+static bool is_in(const fd_set *set, int fd)
+{
+	return set && set->fds_bits[fd / NFDBITS] & (fd_mask)((unsigned long)1 << fd % NFDBITS);
+}
+
+bool cpa_select_ended(int n, const fd_set *in, const fd_set *out, int ret, uint64_t caller,
+		      struct cpa_polling *use)
 {
 	int err = errno;
-	struct search search = { .w = ret > 0 && in ? cpa_enter() : NULL, .since = use->since };
-	const fd_mask *mask = in ? in->fds_bits : NULL;
+	struct search search = { .w = ret > 0 && (in || out) ? cpa_enter() : NULL,
+				 .since = use->since };
 	bool found;
 
 	if (!search.w)
 		return false;
-	/* The program may have made the set larger than an fd_set is. */
 	for (int fd = 0; fd < n && search.looked < MOST; fd++)
-		if (mask[fd / NFDBITS] & (fd_mask)((unsigned long)1 << fd % NFDBITS))
-			look_at(&search, fd);
+		look(&search, fd, (is_in(in, fd) ? POLLIN : 0) | (is_in(out, fd) ? POLLOUT : 0));
 	found = finish(&search, caller, use);
 	errno = err;
 	return found;
@@ -179,8 +219,8 @@ bool cpa_epoll_ended(int epoll, const struct epoll_event *events, int ret, uint6
 	if (!search.w)
 		return false;
 	for (int i = 0; i < ret && search.looked < MOST; i++)
-		if (events[i].events & READABLE)
-			look_at(&search, registered(epoll, events[i].data.u64));
+		if (events[i].events & (READABLE | POLLOUT))
+			look(&search, registered(epoll, events[i].data.u64), events[i].events);
 	found = finish(&search, caller, use);
 	errno = err;
 	return found;

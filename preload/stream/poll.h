@@ -3,7 +3,8 @@
  * preload/stream/poll.h - waits for several descriptors
  *
  * Such a wait depends on the write whose bytes the next read of the descriptor will take, whoever
- * reads. Of several descriptors that are ready it is the one that was written first. Each function is
+ * reads. Of several descriptors that are ready it is the one that was written first. If none is ready for a
+ * read, the wait depends on the read that made room for one whose latest write found too little. Each function is
  * called behind a call that returned @ret and may have been blocked; it returns whether a wait was
  * recorded. If none was, @use->other is the kind of a descriptor that is ready and not followed, if there is
  * one. errno is kept.
@@ -41,8 +42,8 @@ static inline bool cpa_peek_ended(int fd, ssize_t ret, uint64_t caller)
 	return cpa_poll_ended(&p, 1, ret >= 0, caller, &use);
 }
 
-CPA_HIDDEN bool cpa_select_ended(int n, const fd_set *in, int ret, uint64_t caller,
-				 struct cpa_polling *use);
+CPA_HIDDEN bool cpa_select_ended(int n, const fd_set *in, const fd_set *out, int ret,
+				 uint64_t caller, struct cpa_polling *use);
 CPA_HIDDEN bool cpa_epoll_ended(int epoll, const struct epoll_event *events, int ret,
 				uint64_t caller, struct cpa_polling *use);
 

@@ -18,6 +18,7 @@
 #ifndef CPA_PRELOAD_STREAM_STREAM_H
 #define CPA_PRELOAD_STREAM_STREAM_H
 
+#include <errno.h>
 #include <sys/uio.h>
 
 #include "preload/stream/descriptor.h"
@@ -109,6 +110,18 @@ static inline bool cpa_stream_did_write(struct cpa_stream_use *use, ssize_t ret,
 }
 
 /*
+ * A call that was asked to write @size bytes (0: not known how many) has returned @ret. If there was no room
+ * for all, reads leave their paths for a wait for room.
+ */
+static inline void cpa_stream_had_room(const struct cpa_stream_use *use, ssize_t ret, size_t size)
+{
+	struct cpa_stream *s = use->stream;
+
+	if (unlikely(s) && *cpa_alive && s->kind != CPA_STREAM_TERMINAL)
+		cpa_stream_set_full(s, ret < 0 ? errno == EAGAIN : (size_t)ret < size);
+}
+
+/*
  * A read of a descriptor of @kind that is not followed, or a wait for it, was blocked for @ticks: count
  * that, unless one of them is 0. errno is kept.
  */
@@ -123,7 +136,7 @@ CPA_HIDDEN void cpa_stream_take(struct cpa_worker *w, struct cpa_stream_found *f
 				uint64_t caller);
 
 /*
- * A write was blocked, and waited for a read of the session, which made room. It is not known which if the
+ * A write, or a wait for room in poll(), was blocked, and waited for a read of the session, which made room. It is not known which if the
  * reader did not see the write begin, and is not back from its read. Inside our code only.
  */
 CPA_HIDDEN void cpa_stream_waited_for_room(struct cpa_worker *w, struct cpa_stream *s,

@@ -238,9 +238,11 @@ static __attribute__((noinline, cold)) void slept(uint64_t caller)
 		COUNT_BYTES(bytes_read, ret_);                                  \
 		ret_;                                                           \
 	})
-#define WRITE(fd, moves, bytes, size, call) \
-	WRITE_TO(cpa_stream_writes((moves) ? (fd) : -1, bytes, size, CPA_CALLER()), fd, call)
-#define WRITE_TO(begin, fd, call)                                                      \
+#define WRITE(fd, moves, bytes, size, call)                                             \
+	WRITE_TO(cpa_stream_writes((moves) ? (fd) : -1, bytes, size, CPA_CALLER()), fd, \
+		 (size) == SIZE_MAX ? 0 : (size), call)
+/* @whole: bytes that the call is asked to write; 0: not known. */
+#define WRITE_TO(begin, fd, whole, call)                                               \
 	({                                                                             \
 		struct cpa_stream_use use_;                                            \
 		ssize_t ret_;                                                          \
@@ -251,6 +253,7 @@ static __attribute__((noinline, cold)) void slept(uint64_t caller)
 		ret_ = (call);                                                         \
 		if (!cpa_stream_did_write(&use_, ret_, CPA_CALLER()) && was_blocked()) \
 			blocked(CPA_EXT_WRITE, CPA_CALLER());                          \
+		cpa_stream_had_room(&use_, ret_, whole);                               \
 		if (ret_ > 0)                                                          \
 			set_talk(fd, QUIET, ASKED);                                    \
 		COUNT_BYTES(bytes_written, ret_);                                      \
@@ -290,10 +293,10 @@ static __attribute__((noinline, cold)) void slept(uint64_t caller)
 		return READ(fd, !(flags & BESIDES), room, NULL, REAL(name) arguments); \
 	}
 /* @begin: what cpa_stream_writes() would return. */
-#define SENDING(name, parameters, arguments, begin)               \
-	CPA_EXPORT ssize_t name parameters                        \
-	{                                                         \
-		return WRITE_TO(begin, fd, REAL(name) arguments); \
+#define SENDING(name, parameters, arguments, begin)                  \
+	CPA_EXPORT ssize_t name parameters                           \
+	{                                                            \
+		return WRITE_TO(begin, fd, n, REAL(name) arguments); \
 	}
 
 /*
@@ -394,7 +397,7 @@ CPA_EXPORT ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 {
 	ssize_t ret = WRITE_TO(cpa_socket_sends_message((flags & BESIDES) ? -1 : fd, message,
 							CPA_CALLER()),
-			       fd, REAL(sendmsg)(fd, message, flags));
+			       fd, 0, REAL(sendmsg)(fd, message, flags));
 
 	if (ret >= 0 && unlikely(message->msg_controllen))
 		cpa_holders_passed(message);
@@ -456,12 +459,12 @@ POLLING(__ppoll_chk,
 POLLING(select,
 	(int n, fd_set *restrict in, fd_set *restrict out, fd_set *restrict except,
 	 struct timeval *restrict timeout),
-	(n, in, out, except, timeout), cpa_select_ended(n, in, ret, CPA_CALLER(), &use))
+	(n, in, out, except, timeout), cpa_select_ended(n, in, out, ret, CPA_CALLER(), &use))
 POLLING(pselect,
 	(int n, fd_set *restrict in, fd_set *restrict out, fd_set *restrict except,
 	 const struct timespec *restrict timeout, const sigset_t *restrict mask),
 	(n, in, out, except, timeout, WITHOUT_OURS(mask)),
-	cpa_select_ended(n, in, ret, CPA_CALLER(), &use))
+	cpa_select_ended(n, in, out, ret, CPA_CALLER(), &use))
 EVENTS(int, epoll_wait, (int fd, struct epoll_event *events, int n, int timeout),
        (fd, events, n, timeout))
 EVENTS(int, epoll_pwait2,

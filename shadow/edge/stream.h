@@ -218,11 +218,30 @@ CPA_HIDDEN void cpa_stream_drop(struct cpa_self *self, struct cpa_stream_found *
 /* The thread is about to close an end for writing, or its process ends with one open. */
 CPA_HIDDEN void cpa_stream_close(struct cpa_self *self, struct cpa_stream *s);
 
-/* Whether a thread is in a write, and may wait for a read to make room. A hint. */
+/* Whether the latest write of a thread that does not block found too little room. */
+static inline bool cpa_stream_is_full(const struct cpa_stream *s)
+{
+	/* Relaxed: as in cpa_stream_is_written(). */
+	return __atomic_load_n(&s->closed, __ATOMIC_RELAXED) & CPA_STREAM_FULL;
+}
+
+static inline void cpa_stream_set_full(struct cpa_stream *s, bool full)
+{
+	if (likely(cpa_stream_is_full(s) == full))
+		return;
+	/* Relaxed: as in cpa_stream_is_written(). */
+	if (full)
+		__atomic_fetch_or(&s->closed, CPA_STREAM_FULL, __ATOMIC_RELAXED);
+	else
+		__atomic_fetch_and(&s->closed, ~CPA_STREAM_FULL, __ATOMIC_RELAXED);
+}
+
+/* Whether a thread is in a write, or has left one, and may wait for a read to make room. A hint. */
 static inline bool cpa_stream_is_written(const struct cpa_stream *s)
 {
 	/* Relaxed: a writer that comes later blocks later. */
-	return __atomic_load_n(&s->written, __ATOMIC_RELAXED) >= CPA_STREAM_WRITING;
+	return __atomic_load_n(&s->written, __ATOMIC_RELAXED) >= CPA_STREAM_WRITING ||
+	       cpa_stream_is_full(s);
 }
 
 /* Whether there are bytes in it: of a write that has returned. */

@@ -32,6 +32,8 @@
 #define CPA_STREAM_KEPT 32u
 /* It is what a terminal shows, to the reader of the master: echoes, too. */
 #define CPA_STREAM_SHOWN 64u
+/* A write that does not block found too little room: its thread may wait for more in poll() or its kin. */
+#define CPA_STREAM_FULL 128u
 /* Values of `accepts`, beside numbers of threads. */
 #define CPA_STREAM_MANY_ACCEPT UINT32_MAX /* several threads */
 #define CPA_STREAM_MIXED_UP \

@@ -22,6 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/programs/stream_rooms.h"
 #include "tests/programs/stream_sockets.h"
 #include "tests/programs/stream_splices.h"
 #include "tests/programs/stream_terminals.h"
@@ -511,6 +512,9 @@ int main(int argc, char **argv)
 		{ "poll", by_poll },
 		{ "select", by_select },
 		{ "epoll", by_epoll },
+		{ "poll_room", poll_room },
+		{ "select_room", select_room },
+		{ "epoll_room", epoll_room },
 		{ "fortified", fortified },
 		{ "spliced", spliced },
 		{ "relay_slow_writer", relay_slow_writer },

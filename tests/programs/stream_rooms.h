@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* tests/programs/stream_rooms.h - the cases of streams.c in which a thread waits for room outside a write */
+#ifndef CPA_TESTS_PROGRAMS_STREAM_ROOMS_H
+#define CPA_TESTS_PROGRAMS_STREAM_ROOMS_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+
+#include "tests/programs/stream_work.h"
+
+#define MUCH ((size_t)256 << 10) /* more than there is room for */
+
+/*
+ * A write that does not block puts a part of the bytes there, and finds no room for the rest. The reader begins to
+ * work when the writer waits for room in @await. With @tries it tries once more before.
+ */
+static int run_room(int ends[2], bool tries, void (*await)(int fd))
+{
+	static char bytes[MUCH];
+	volatile int *waits = shared_number();
+	ssize_t n;
+
+	CHILD(close(ends[1]); await_asleep(waits); burn(3);
+	      for (size_t all = 0; all < MUCH; all += (size_t)n)
+		      must((n = read(ends[0], bytes, sizeof(bytes))) > 0));
+	close(ends[0]);
+	must(!fcntl(ends[1], F_SETFL, O_NONBLOCK));
+	n = write(ends[1], bytes, sizeof(bytes));
+	must(n > 0 && n < (ssize_t)sizeof(bytes));
+	must(!tries || (write(ends[1], bytes, sizeof(bytes)) < 0 && errno == EAGAIN));
+	*waits = getpid();
+	await(ends[1]);
+	burn(9);
+	must(!fcntl(ends[1], F_SETFL, 0));
+	must(write(ends[1], bytes, sizeof(bytes) - (size_t)n) == (ssize_t)sizeof(bytes) - n);
+	close(ends[1]);
+	reap();
+	return report(3 + 9, 3 + 9);
+}
+
+static void room_in_poll(int fd)
+{
+	struct pollfd p = { fd, POLLOUT, 0 };
+
+	must(poll(&p, 1, -1) == 1);
+}
+
+static void room_in_select(int fd)
+{
+	fd_set out;
+
+	FD_ZERO(&out);
+	FD_SET(fd, &out);
+	must(select(FD_SETSIZE, NULL, &out, NULL, NULL) == 1);
+}
+
+static void room_in_epoll(int fd)
+{
+	struct epoll_event e = { .events = EPOLLIN | EPOLLOUT | EPOLLET };
+	int epoll = epoll_create1(0);
+
+	must(!epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &e) && epoll_wait(epoll, &e, 1, -1) == 1);
+	close(epoll);
+}
+
+static int poll_room(void)
+{
+	int ends[2];
+
+	must(!pipe(ends));
+	return run_room(ends, true, room_in_poll);
+}
+
+static int select_room(void)
+{
+	int ends[2];
+
+	must(!pipe(ends));
+	return run_room(ends, true, room_in_select);
+}
+
+static int epoll_room(void)
+{
+	int ends[2];
+
+	must(!socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+	return run_room(ends, false, room_in_epoll);
+}
+
+#endif
