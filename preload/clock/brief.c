@@ -128,7 +128,7 @@ uint64_t cpa_clock_stamp_call(struct cpa_clock *c, struct cpa_elapsed *e, uint64
 
 bool cpa_clock_preempted(struct cpa_clock *c, enum cpa_brief kind)
 {
-	bool guessed = c->guessed;
+	bool guessed = c->guessed, switched;
 	uint64_t begun = c->last, now = cpa_clock_now(), cpu, lost;
 
 	if (!cpa_clock_detects(c) || now - begun >= cpa_ready_brief || c->ahead ||
@@ -137,7 +137,7 @@ bool cpa_clock_preempted(struct cpa_clock *c, enum cpa_brief kind)
 	if (!guess(c, begun, kind, &now, &cpu)) {
 		if (unlikely(!cpa_kernel_begin()))
 			return false;
-		cpu = cpa_clock_ticks(cpa_clock_ask(c, &now));
+		cpu = cpa_clock_ticks(cpa_clock_ask(c, &now, &switched));
 		cpa_kernel_end();
 		cpu = cpu > c->cpu ? cpu - c->cpu : 0;
 		c->guessed = false;

@@ -296,58 +296,38 @@ void cpa_clock_note(uint64_t now, bool always)
 	set_rate(ticks - h->start_ticks, ns - h->start_ns);
 }
 
-uint64_t cpa_clock_ask(struct cpa_clock *c, uint64_t *now)
+uint64_t cpa_clock_ask(struct cpa_clock *c, uint64_t *now, bool *lost)
 {
 	bool detects = cpa_clock_detects(c);
 	uint64_t cpu;
 	int tries = 0;
 
+	*lost = !detects;
 	do {
 		uint64_t before;
 
-		if (detects)
+		/* Only if it is not armed: a switch at this moment would be forgotten. */
+		if (detects && cpa_clock_switched(c)) {
+			*lost = true;
 			*c->detector = cpa_clock_armed;
+		}
 		before = cpa_clock_now();
 		cpu = cpa_machine_ns(CLOCK_THREAD_CPUTIME_ID);
 		*now = cpa_clock_now();
 		*now = before + (*now - before) / 2;
 		/* Again if the thread was switched out between the two: they would not match. */
 	} while (detects && cpa_clock_switched(c) && ++tries < 3);
+	*lost = *lost || cpa_clock_switched(c);
 	return cpu;
 }
 
-uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool blocked,
-			      uint64_t now)
+/*
+ * Divide @gap ticks without a processor, up to @now, into run-queue and external time: *@e. @blocked: the thread
+ * waited.
+ */
+static void divide(struct cpa_clock *c, struct cpa_elapsed *e, uint64_t gap, bool blocked,
+		   uint64_t now)
 {
-	bool due = blocked || cpa_clock_due(c, now);
-	bool kept = !blocked && c->guessed_waits.calls && !cpa_clock_switched(c);
-	long device = c->counts.device;
-	uint64_t cpu, wall, gap, stamp, known;
-	int err = errno;
-
-	if (unlikely(!cpa_kernel_begin())) { /* the profile has ended: report no time */
-		*e = (struct cpa_elapsed){ 0 };
-		return c->last;
-	}
-	cpu = cpa_clock_ticks(cpa_clock_ask(c, &now));
-	stamp = cpa_clock_stamp_of(c, now);
-	cpu += stamp - now; /* the kernel's clock has moved on as well by then */
-	now = stamp;
-	wall = now - c->last;
-	if (kept)
-		cpa_brief_settle(c, cpu, wall > c->ahead ? wall - c->ahead : 0);
-	else if (blocked && cpu < c->cpu)
-		cpa_brief_return(c, cpu);
-	known = c->cpu;
-	e->process = cpu > known ? cpu - known : 0;
-	if (e->process > wall)
-		e->process = wall;
-	c->cpu = known + e->process;
-	c->guessed = c->guessed && c->cpu < cpu; /* the rest is in the next call */
-	cpa_brief_forget(c);
-	c->ahead = c->cpu > cpu ? c->cpu - cpu : 0;
-	gap = wall - e->process;
-	e->runqueue = 0;
 	/*
 	 * Also after a switch within rebase(): its delay would else be taken for one of the next block, and
 	 * a whole sleep for time on the run queue.
@@ -360,6 +340,45 @@ uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool b
 	if (!blocked && e->runqueue && gap - e->runqueue < cpa_ready_switch)
 		e->runqueue = gap;
 	e->external = gap - e->runqueue;
+}
+
+uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool blocked,
+			      uint64_t now)
+{
+	bool due = blocked || cpa_clock_due(c, now);
+	long device = c->counts.device;
+	uint64_t cpu, wall, gap, stamp, known, ahead, repaid = 0;
+	int err = errno;
+	bool lost;
+
+	if (unlikely(!cpa_kernel_begin())) { /* the profile has ended: report no time */
+		*e = (struct cpa_elapsed){ 0 };
+		return c->last;
+	}
+	cpu = cpa_clock_ticks(cpa_clock_ask(c, &now, &lost));
+	stamp = cpa_clock_stamp_of(c, now);
+	cpu += stamp - now; /* the kernel's clock has moved on as well by then */
+	now = stamp;
+	wall = now - c->last;
+	if (!blocked && !lost && c->guessed_waits.calls)
+		cpa_brief_settle(c, cpu, wall > c->ahead ? wall - c->ahead : 0);
+	else if (blocked && cpu < c->cpu)
+		cpa_brief_return(c, cpu);
+	known = c->cpu;
+	e->process = cpu > known ? cpu - known : 0;
+	if (e->process > wall)
+		e->process = wall;
+	c->cpu = known + e->process;
+	c->guessed = c->guessed && c->cpu < cpu; /* the rest is in the next call */
+	cpa_brief_forget(c);
+	gap = wall - e->process;
+	ahead = c->cpu > cpu ? c->cpu - cpu : 0;
+	/* Run-queue time, as in cpa_clock_stamp_at(). If it was a preemption, cpa_ready_taken() has it. */
+	if (!blocked && ahead < c->ahead)
+		repaid = c->ahead - ahead < gap ? c->ahead - ahead : gap;
+	c->ahead = ahead;
+	divide(c, e, gap - repaid, blocked, now);
+	e->runqueue += repaid;
 	e->device = c->counts.device != device;
 	c->last = now;
 	if (due || gap > no_switch) {
@@ -455,9 +474,10 @@ void cpa_clock_measure(struct cpa_clock *c, struct cpa_elapsed *e)
 void cpa_clock_settle(struct cpa_clock *c)
 {
 	uint64_t now, cpu;
+	bool lost;
 
 	cpa_ready_count(c);
-	cpu = cpa_clock_ask(c, &now);
+	cpu = cpa_clock_ask(c, &now, &lost);
 	c->last = c->rebased = now;
 	c->cpu = cpa_clock_ticks(cpu);
 }

@@ -32,7 +32,8 @@ struct cpa_clock {
 	uint64_t last; /* counter at the last stamp */
 	/* counter when `cpu` was compared with the kernel's clock the last time */
 	uint64_t rebased;
-	uint64_t cpu; /* CPU time of the thread that stamps have reported so far, ticks */
+	/* CPU time of the thread that stamps have reported so far, with `unsettled`, ticks. Guesses may be taken back. */
+	uint64_t cpu;
 	/* ticks by which `cpu` exceeds the kernel's clock: see cpa_clock_repaid() */
 	uint64_t ahead;
 	uint64_t delay_ns; /* run-queue delay in ns (schedstat) when it was read last */
@@ -112,10 +113,11 @@ CPA_HIDDEN uint64_t cpa_clock_when(clockid_t clock, uint64_t then);
 CPA_HIDDEN uint64_t cpa_clock_at(clockid_t clock, const struct timespec *t, uint64_t now);
 
 /*
- * The thread's CPU time in ns. *@now: the counter at the same moment. Arms the detector, if there is one. Between
- * cpa_kernel_begin() and cpa_kernel_end().
+ * The thread's CPU time in ns. *@now: the counter at the same moment. *@lost: the thread may have been switched out
+ * since the detector was armed, up to @now or later. Arms the detector, if there is one. Between cpa_kernel_begin()
+ * and cpa_kernel_end().
  */
-CPA_HIDDEN uint64_t cpa_clock_ask(struct cpa_clock *c, uint64_t *now);
+CPA_HIDDEN uint64_t cpa_clock_ask(struct cpa_clock *c, uint64_t *now, bool *lost);
 
 /* Note both clocks in the header, if the last note is some time ago, or @always. */
 CPA_HIDDEN void cpa_clock_note(uint64_t now, bool always);

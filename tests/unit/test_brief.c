@@ -140,6 +140,42 @@ static void test_stolen(void **state)
 	assert_true(apart(e.process, us(900)) < (double)us(15));
 }
 
+/* Brief waits, of which 19 were guessed since one was measured. */
+static void wait_briefly(void)
+{
+	struct cpa_elapsed e;
+
+	for (unsigned i = 0; i < 200 || run.clock.guesses != 10; i++) {
+		fake_run(us(15));
+		fake_block(us(5), 0);
+		cpa_clock_stamp_waited(&run.clock, &e);
+	}
+}
+
+/*
+ * A thread that loses its processor in the very look at the clock behind brief waits does not keep it: what it lost is
+ * not taken from the waits, to be CPU time of the activity.
+ */
+static void test_lost_in_look(void **state)
+{
+	struct cpa_elapsed e;
+
+	(void)state;
+	for (unsigned lost = 0; lost < 200; lost += 10) {
+		machine_begin(13, lost);
+		clocks_begin();
+		thread_begin();
+		wait_briefly();
+		fake_run(us(900));
+		fake.held_up = us(lost);
+		cpa_clock_stamp(&run.clock, &e);
+		print_message("900 us, and %u without a processor: %.1f and %.1f\n", lost,
+			      (double)e.process / (double)us(1),
+			      (double)(e.runqueue + e.external) / (double)us(1));
+		assert_true(apart(e.process, us(900)) < (double)us(15));
+	}
+}
+
 /*
  * Short preemptions in calls that do not block are run-queue time, with few questions; a later wait does
  * not have their time once more.
@@ -176,12 +212,58 @@ static void test_preempted(void **state)
 	assert_true(apart(run.sum.runqueue, us(5000)) < (double)us(50));
 }
 
+/*
+ * Also if the activity goes on for so long that the kernel is asked at its end, and if the thread waited briefly
+ * before, so that it is not known how often it gave its processor up.
+ */
+static void test_preempted_long(void **state)
+{
+	(void)state;
+	for (unsigned waits = 0; waits < 2; waits++) {
+		uint64_t ready;
+
+		machine_begin(14, waits);
+		clocks_begin();
+		thread_begin();
+		ready = fake.ready;
+		for (unsigned i = 0; i < 3100; i++) {
+			struct cpa_elapsed e;
+
+			if (waits) {
+				fake_run(us(3));
+				fake_block(us(5), 0);
+				cpa_clock_stamp_waited(&run.clock, &e);
+			}
+			fake_run(us(1));
+			fake_preempt(us(20));
+			if (!cpa_clock_preempted(&run.clock, CPA_BRIEF_WRITE))
+				event(false);
+			fake_run(us(600));
+			event(false);
+		}
+		ready = fake.ready - ready;
+		print_message("%s brief waits: %.1f us told of %.1f, external %.1f\n",
+			      waits ? "behind" : "without",
+			      (double)run.sum.runqueue / (double)us(1),
+			      (double)ready / (double)us(1),
+			      (double)run.sum.external / (double)us(1));
+		assert_true(run.sum.external < ready / 20);
+		assert_true(apart(run.sum.runqueue, ready) < 0.05 * (double)ready);
+		/* The delay of a later wait has none of it, nor less. */
+		run.sum = (struct cpa_elapsed){ 0 };
+		fake_block(us(20000), us(5000));
+		event(true);
+		assert_true(apart(run.sum.runqueue, us(5000)) < (double)us(30));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_brief_waits), cmocka_unit_test(test_after_brief_waits),
-		cmocka_unit_test(test_after_many),  cmocka_unit_test(test_stolen),
-		cmocka_unit_test(test_preempted),
+		cmocka_unit_test(test_brief_waits),    cmocka_unit_test(test_after_brief_waits),
+		cmocka_unit_test(test_after_many),     cmocka_unit_test(test_stolen),
+		cmocka_unit_test(test_lost_in_look),   cmocka_unit_test(test_preempted),
+		cmocka_unit_test(test_preempted_long),
 	};
 
 	return cmocka_run_group_tests_name("brief", tests, begin, NULL);
