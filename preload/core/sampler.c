@@ -215,13 +215,20 @@ static void start_timer(struct cpa_sampler *s)
 	set_timer(s, SECOND / hz);
 }
 
+/* Ticks of CPU time from @then to @cpu. 0: less is known now than was told then, see cpa_brief_return(). */
+static uint64_t cpu_since(uint64_t then, uint64_t cpu)
+{
+	return cpu > then ? cpu - then : 0;
+}
+
 /*
  * Whether the thread, after @cpu ticks of CPU time, was switched so often since s->counted that a
  * perf event would cost too much.
  */
 static bool is_restless(const struct cpa_sampler *s, uint64_t cpu)
 {
-	return cpu - s->counted < cpa_clock_ticks(s->switches * (uint64_t)SECOND / SWITCHES_HZ);
+	return cpu_since(s->counted, cpu) <
+	       cpa_clock_ticks(s->switches * (uint64_t)SECOND / SWITCHES_HZ);
 }
 
 /* Whether the process has enough samples, so that from now on the timer's rate is enough. */
@@ -449,7 +456,8 @@ static bool watch(struct cpa_sampler *s, uint64_t cpu)
 	if (s->latest != s->known) {
 		s->known = s->latest;
 		s->known_at = cpu;
-	} else if (hz && !s->ring && cpu - s->known_at > cpa_sampler_latest() * LATE / (LATE + 2)) {
+	} else if (hz && !s->ring &&
+		   cpu_since(s->known_at, cpu) > cpa_sampler_latest() * LATE / (LATE + 2)) {
 		if (s->has_timer && cpa_callers_divide() && !cpa_signal_is_blocked(NULL)) {
 			s->known_at = cpu;
 		} else if (s->heard || !s->stays) {

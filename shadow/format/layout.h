@@ -545,7 +545,7 @@ struct cpa_thread {
 	uint64_t start_ticks, end_ticks;
 	/*
 	 * Sums up to the last event, ticks. The thread's CPU clock is before + process + wait_cpu +
-	 * probe + off.
+	 * probe + off, but for the latest guesses of brief waits: preload/clock/brief.h.
 	 */
 	uint64_t before; /* CPU time before the first activity: the loader and cpa's constructor */
 	uint64_t process;
