@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/clock/brief.h - what calls had whose CPU time was guessed: cpa_clock_stamp_call()
+ * preload/clock/brief.h - the CPU time of brief calls, which is guessed and settled later: cpa_clock_stamp_call()
  */
 #ifndef CPA_PRELOAD_CLOCK_BRIEF_H
 #define CPA_PRELOAD_CLOCK_BRIEF_H

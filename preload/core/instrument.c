@@ -7,6 +7,7 @@
 #include "preload/code/module.h"
 #include "preload/libc/real.h"
 #include "preload/core/signal.h"
+#include "preload/core/window.h"
 #include "shadow/graph/call.h"
 #include "shadow/store/epoch.h"
 #include "shadow/store/hash.h"
@@ -41,6 +42,18 @@ static inline void pass(struct cpa_calls *c, const struct cpa_elapsed *e)
 	cpa_calls_pass(c, e->process - probe, e->external);
 }
 
+/*
+ * pass(), of a stamp for which the kernel's clock was read: the thread may have been switched out. Publish
+ * then, every few milliseconds, so that a process that is killed still shows nearly all calls.
+ */
+static COLD void pass_slow(struct cpa_worker *w, struct cpa_calls *c, struct cpa_elapsed *e)
+{
+	if (cpa_window_moved(w)) /* since enter() */
+		cpa_window_late(w, e, false, w->clock.last);
+	pass(c, e);
+	cpa_calls_publish(c);
+}
+
 /* A call begins or ends: take a stamp. Time in a wait is not counted here. */
 static inline void stamp(struct cpa_worker *w, struct cpa_calls *c)
 {
@@ -50,14 +63,11 @@ static inline void stamp(struct cpa_worker *w, struct cpa_calls *c)
 	if (unlikely(w->between))
 		return;
 	cpa_clock_stamp(&w->clock, &e);
-	pass(c, &e);
+	if (likely(w->clock.rebased == rebased))
+		pass(c, &e);
+	else
+		pass_slow(w, c, &e);
 	c->unpaid = __atomic_load_n(&cost, __ATOMIC_RELAXED);
-	/*
-	 * Publish every few milliseconds, so that a process that is killed still shows nearly all
-	 * calls.
-	 */
-	if (unlikely(w->clock.rebased != rebased))
-		cpa_calls_publish(c);
 }
 
 /*

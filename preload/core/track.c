@@ -280,8 +280,10 @@ static void end_blocked(struct cpa_worker *w, struct cpa_elapsed *e, enum cpa_ex
 			struct cpa_wait *wait)
 {
 	wait->now = wait->arrived = w->clock.last;
-	if (unlikely(cpa_window_moved(w)))
+	if (unlikely(cpa_window_moved(w))) {
 		cpa_window_late(w, e, waited, wait->now);
+		wait->border = CPA_WAIT_LATE;
+	}
 	if (waited) {
 		w->wait.length = e->external + e->runqueue;
 		w->wait.runqueue = wait->runqueue = e->runqueue;
@@ -441,6 +443,8 @@ void cpa_track_hidden(struct cpa_worker *w, const struct cpa_clock_gap *gap)
 	struct cpa_elapsed e;
 
 	cpa_clock_hidden(&w->clock, gap, &e);
+	if (unlikely(cpa_window_moved(w)))
+		cpa_window_late_probe(w, &e, gap->begun + e.process + e.runqueue + e.external);
 	if (!w->between) {
 		cpa_probe_count(w->self.row, &e);
 		return;
@@ -471,6 +475,8 @@ void cpa_track_probe(struct cpa_worker *w)
 	struct cpa_elapsed e;
 
 	cpa_clock_stamp(&w->clock, &e);
+	if (unlikely(cpa_window_moved(w)))
+		cpa_window_late_probe(w, &e, w->clock.last);
 	cpa_probe_count(w->self.row, &e);
 }
 
@@ -513,6 +519,8 @@ void cpa_done_slow(struct cpa_worker *w)
 	}
 	if (unlikely(w->clock.ahead))
 		cpa_force_slow(w);
+	if (unlikely(cpa_window_moved(w)))
+		cpa_window_late_probe(w, &e, w->clock.last);
 	drop_samples(w);
 	cpa_probe_count(w->self.row, &e);
 	if (unlikely(late))

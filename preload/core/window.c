@@ -160,32 +160,46 @@ static struct cpa_elapsed cut_ready_last(struct cpa_elapsed *e, uint64_t length)
 }
 
 /*
- * For how many ticks profiling was on up to tick @from, at which the thread made its last event. If that border is no
- * longer kept the observed path tells.
+ * For how many ticks profiling was on up to tick @from, the thread's last stamp. If that border is no longer kept the
+ * observed path tells, up to the thread's last event.
  */
 static uint64_t on_before(const struct cpa_worker *w, uint64_t epoch, uint64_t from)
 {
 	uint64_t on = cpa_epoch_on(cpa_header(), from), path;
 
-	if (epoch - w->window.epoch < CPA_BORDERS - 2)
+	if (!w->window.epoch || epoch - w->window.epoch < CPA_BORDERS - 2)
 		return on;
 	path = cpa_path_observed(&w->self.row->path);
 	return path < on ? path : on;
 }
 
+/* The times @e began at tick @from and ended at @now: take the time in which profiling was off out of them. */
+static void take_off(struct cpa_worker *w, struct cpa_elapsed *e, uint64_t from, uint64_t now)
+{
+	uint64_t epoch = cpa_epoch(cpa_header()), on = cpa_epoch_on(cpa_header(), now);
+	uint64_t before = on_before(w, epoch, from);
+	struct cpa_elapsed in = cut_ready_last(e, on > before ? on - before : 0);
+
+	w->self.row->off += e->process;
+	*e = in;
+}
+
 void cpa_window_late(struct cpa_worker *w, struct cpa_elapsed *e, bool waited, uint64_t now)
 {
 	uint64_t epoch = cpa_epoch(cpa_header()), from = now - wall_of(e);
-	uint64_t on = cpa_epoch_on(cpa_header(), now), before = on_before(w, epoch, from);
-	struct cpa_elapsed in = cut_ready_last(e, on > before ? on - before : 0), tail = in;
-	uint64_t length = wall_of(&in), late = time_in(epoch, from);
+	struct cpa_elapsed rest, tail;
 
-	cut_ready_last(&tail, length > late ? length - late : 0);
+	take_off(w, e, from, now);
+	rest = *e;
+	tail = cut_ready_last(&rest, time_in(epoch, from));
 	if (waited) /* on no path */
 		tail.external = 0;
 	note_late(epoch, &tail);
-	w->self.row->off += e->process;
-	*e = in;
+}
+
+void cpa_window_late_probe(struct cpa_worker *w, struct cpa_elapsed *e, uint64_t now)
+{
+	take_off(w, e, now - wall_of(e), now);
 }
 
 /* The part of the thread has ended in an activity that began at clock @from and has times @e. */
@@ -195,8 +209,11 @@ static void end_activity(struct cpa_worker *w, uint64_t epoch, uint64_t from, st
 	uint64_t end = w->self.row->path.released;
 
 	note_late(epoch, &tail);
-	/* A thread that did not run when the part ended keeps the end that its path has. */
-	if (wall_of(&tail)) {
+	/*
+	 * A thread that did not run when the part ended keeps the end that its path has. It did run if it is late by a
+	 * function that began or ended: that time is on no path yet.
+	 */
+	if (wall_of(&tail) || (w->calls && cpa_calls_pending(w->calls))) {
 		end = cpa_epoch_begun(cpa_header(), stop_before(epoch));
 		w->window.arrived = 0;
 	}

@@ -28,6 +28,9 @@ CPA_HIDDEN bool cpa_window_meet(struct cpa_worker *w);
 CPA_HIDDEN void cpa_window_late(struct cpa_worker *w, struct cpa_elapsed *e, bool waited,
 				uint64_t now);
 
+/* The same of the times @e, up to tick @now, of an operation of ours: they are on no path but the observed one. */
+CPA_HIDDEN void cpa_window_late_probe(struct cpa_worker *w, struct cpa_elapsed *e, uint64_t now);
+
 /*
  * A wait from *@arrived to @now (ticks) with times @e crossed the border of a part. Cut it: *@arrived
  * becomes the tick at which the wait began inside its part. Return the tick at which it ended there.

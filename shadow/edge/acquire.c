@@ -10,6 +10,7 @@
 #include "shadow/edge/merge.h"
 #include "shadow/edge/object.h"
 #include "shadow/path/path.h"
+#include "shadow/store/epoch.h"
 
 #define GRANT (UINT64_C(1) << 32)
 
@@ -25,6 +26,17 @@ static void count_latency(struct cpa_path *path, const struct cpa_wait *w, uint6
 	path->observed[CPA_TIME_HANDOFF] += ticks - ready;
 }
 
+/* The clock of the release @remote; if @w is CPA_WAIT_LATE as if profiling had been on all the time since then. */
+static inline uint64_t clock_of(const struct cpa_path *remote, const struct cpa_wait *w)
+{
+	const struct cpa_header *h = cpa_header();
+	uint64_t released = remote->released;
+
+	if (likely(w->border != CPA_WAIT_LATE) || released >= w->now)
+		return released;
+	return w->now - (cpa_epoch_on(h, w->now) - cpa_epoch_on(h, released));
+}
+
 /*
  * Join @remote. The observed path becomes the remote one only if the release came after the
  * thread's arrival and is the @latest. Return whether it did.
@@ -33,7 +45,8 @@ static bool join(struct cpa_self *self, const struct cpa_path *remote, bool late
 		 struct cpa_wait *w)
 {
 	struct cpa_path *path = &self->row->path;
-	bool observed = latest && remote->released > w->arrived && w->border != CPA_WAIT_CUT;
+	uint64_t released = clock_of(remote, w);
+	bool observed = latest && released > w->arrived && w->border != CPA_WAIT_CUT;
 
 	if (w->observed_only && observed)
 		cpa_path_observe(self, path, remote);
@@ -50,7 +63,7 @@ static bool join(struct cpa_self *self, const struct cpa_path *remote, bool late
 	if (unlikely(remote->released > w->now))
 		path->released = remote->released;
 	else
-		count_latency(path, w, w->now - remote->released);
+		count_latency(path, w, w->now - released);
 	w->arrived = w->now;
 	return true;
 }
@@ -59,7 +72,7 @@ static bool join(struct cpa_self *self, const struct cpa_path *remote, bool late
 static void settle(struct cpa_self *self, struct cpa_wait *w)
 {
 	if (w->matched && w->now > w->arrived) {
-		if (likely(w->border == CPA_WAIT_WITHIN))
+		if (likely(w->border == CPA_WAIT_WITHIN || w->border == CPA_WAIT_LATE))
 			count_latency(&self->row->path, w, w->now - w->arrived);
 		else
 			w->arrived = w->now;
@@ -144,7 +157,7 @@ void cpa_lock_acquired(struct cpa_self *self, struct cpa_object *o, struct cpa_w
 
 	w->observed_only = queues_own(self, o);
 	w->matched = true; /* the lock was never released before: the wait has no other cause */
-	if (remote->released <= w->arrived && joined_later(self, remote)) {
+	if (clock_of(remote, w) <= w->arrived && joined_later(self, remote)) {
 		w->from = remote->node;
 		join_two(self, NULL, NULL, o, NULL, w);
 		return;

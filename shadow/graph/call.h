@@ -172,6 +172,12 @@ static inline void cpa_calls_pass(struct cpa_calls *c, uint64_t process, uint64_
 	}
 }
 
+/* Whether the thread had time since its last event, up to a begin or end of a function. */
+static inline bool cpa_calls_pending(const struct cpa_calls *c)
+{
+	return c->process | c->external | c->idle | c->runqueue | c->probe;
+}
+
 /* Push @call, for which there must be room. */
 static inline void cpa_calls_push(struct cpa_calls *c, const struct cpa_call *call)
 {

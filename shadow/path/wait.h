@@ -17,7 +17,12 @@ enum cpa_wait_border {
 	 * the return, as external time of no kind. If a release after `arrived` explains it, it is a wait.
 	 */
 	CPA_WAIT_BEGUN,
-	CPA_WAIT_CUT /* it went on when the part ended: no release is known to have ended it */
+	CPA_WAIT_CUT, /* it went on when the part ended: no release is known to have ended it */
+	/*
+	 * It was over, and the part ended before that was noted: cpa_window_late(). Time in which profiling was off is no
+	 * part of it: `arrived` is later by that than the thread arrived.
+	 */
+	CPA_WAIT_LATE
 };
 
 /* An acquire, from its arrival to its return. All times are clock ticks. */

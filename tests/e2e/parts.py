@@ -12,7 +12,7 @@ import sys
 import time
 
 import layout
-from part_runs import BUILD, TMP, environment, report, sums, tiles
+from part_runs import BUILD, TILES_S, TMP, environment, report, sums, tiles
 from profiled import verify
 from results import Results
 
@@ -244,22 +244,55 @@ def blocked_before(results):
 
 
 LATE_S = 0.060  # that late_event computes before the event
+READ_S = 0.020  # that it is read for
+
+
+def run_late(dump, how, stops):
+    env = environment(dump, CPA_JOURNAL="16M")
+    env["LD_PRELOAD"] += f":{SLOW_CLOCK}"
+    with subprocess.Popen([f"{BUILD}/tests/programs/late_event", how, str(stops)], env=env,
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        if not stops and process.stdout.read(1):
+            for change, lasts_s in ("stop", 0.5), ("start", 0.05):
+                subprocess.run([f"{BUILD}/cpa-ctl", dump, change], stderr=subprocess.DEVNULL, check=True)
+                time.sleep(lasts_s)
+            process.stdin.write(b".")
+            process.stdin.close()
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, process.args)
+    return report(dump)
+
+
+def late_times(results, label, found, thread):
+    """Of the time in which profiling was off @thread, which lived across it, has none."""
+    program = found["program"]
+    # Not since it began: its run queue counts from its creation.
+    on_s = thread["last_event_s"] - (program["run_s"] - program["wall_s"])
+    told_s = sum(thread[kind] for kind in ("cpu_s", "wait_s", "external_s", "runqueue_s"))
+    results.check(told_s < on_s + TILES_S, f"{label}: times of {told_s:.4f} s in {on_s:.4f} s of parts")
 
 
 def late_events(results):
     """A thread loses its processor in an operation, and makes its event, which others may wait for, in the next part."""
     dump = f"{TMP}/late.dump"
-    for how, stops in ("waits", 1), ("releases", 1), ("releases", 40):
-        env = environment(dump, CPA_JOURNAL="16M")
-        env["LD_PRELOAD"] += f":{SLOW_CLOCK}"
-        subprocess.run([f"{BUILD}/tests/programs/late_event", how, str(stops)], env=env, check=True)
-        found = report(dump)
-        sums(results, f"late event, {how}, {stops}", found)
-        results.check(tiles(found), f"late event, {how}, {stops}: all parts are on the path")
-        cpu_s = next(t["cpu_s"] for t in found["threads"] if t["start_routine"] == how)
-        results.check(cpu_s >= LATE_S, f"late event, {how}, {stops}: {cpu_s:.4f} s of CPU time")
+    for how, stops in (("waits", 1), ("releases", 1), ("releases", 40), ("ends", 1), ("calls", 1), ("calls", 0),
+                       ("reads", 0)):
+        label = f"late event, {how}, {stops}"
+        found = run_late(dump, how, stops)
+        sums(results, label, found)
+        results.check(tiles(found), f"{label}: all parts are on the path")
+        thread = next(t for t in found["threads"] if t["start_routine"] == how)
+        if stops < 2:
+            late_times(results, label, found, thread)
+        if how != "reads":
+            results.check(thread["cpu_s"] >= LATE_S, f"{label}: {thread['cpu_s']:.4f} s of CPU time")
+        if not stops:  # a part that the program ends is on main's path
+            name, work_s = ("main", READ_S) if how == "reads" else (how, LATE_S)
+            path_s = sum(c["observed_path_s"] for c in found["components"]
+                         if (c["kind"], c["name"]) == ("thread", name))
+            results.check(path_s >= work_s, f"{label}: {path_s:.4f} s of the observed path are in {name}")
         good, said = verify(dump)
-        results.check(good, f"late event, {how}: {'as its journal' if good else said}")
+        results.check(good, f"{label}: {'as its journal' if good else said}")
 
 
 def jumps(results):
