@@ -23,6 +23,8 @@ struct search {
 	struct cpa_stream *room; /* the one in which a read made room first; NULL: none yet */
 	uint64_t made;		 /* clock of that read */
 	int asked;		 /* descriptors that were looked at for that */
+	/* There is room in it, and it is not known whether there was none before. NULL: none yet. */
+	struct cpa_stream *polled;
 };
 
 /* As cpa_descriptor_known(), inside. */
@@ -80,8 +82,13 @@ static void look_for_room(struct search *search, int fd)
 	struct cpa_self *self = &search->w->self;
 	struct cpa_stream_found found;
 
-	if (likely(!s || !cpa_stream_is_full(s)) ||
-	    !cpa_stream_room_first(self, s, search->w->clock.last, &found))
+	if (!s || s->kind == CPA_STREAM_TERMINAL)
+		return;
+	if (!cpa_stream_is_full(s)) {
+		search->polled = s;
+		return;
+	}
+	if (!cpa_stream_room_first(self, s, search->w->clock.last, &found))
 		return;
 	if (!search->room || found.released < search->made) {
 		search->room = s;
@@ -95,7 +102,7 @@ static void look(struct search *search, int fd, unsigned events)
 {
 	if (events & READABLE)
 		look_at(search, fd);
-	if (events & POLLOUT)
+	else if (events & POLLOUT)
 		look_for_room(search, fd);
 }
 
@@ -122,6 +129,8 @@ static bool finish(struct search *search, uint64_t caller, struct cpa_polling *u
 		return true;
 	}
 	if (!search->first.count) {
+		if (search->polled) /* the next time it will be known which read made room */
+			cpa_stream_closed(search->polled, CPA_STREAM_POLLED);
 		use->other = search->other;
 		cpa_leave();
 		return false;

@@ -218,18 +218,21 @@ CPA_HIDDEN void cpa_stream_drop(struct cpa_self *self, struct cpa_stream_found *
 /* The thread is about to close an end for writing, or its process ends with one open. */
 CPA_HIDDEN void cpa_stream_close(struct cpa_self *self, struct cpa_stream *s);
 
-/* Whether the latest write of a thread that does not block found too little room. */
+/* Whether the latest write of a thread that does not block found too little room, or threads wait before they write. */
 static inline bool cpa_stream_is_full(const struct cpa_stream *s)
 {
 	/* Relaxed: as in cpa_stream_is_written(). */
-	return __atomic_load_n(&s->closed, __ATOMIC_RELAXED) & CPA_STREAM_FULL;
+	return __atomic_load_n(&s->closed, __ATOMIC_RELAXED) &
+	       (CPA_STREAM_FULL | CPA_STREAM_POLLED);
 }
 
 static inline void cpa_stream_set_full(struct cpa_stream *s, bool full)
 {
-	if (likely(cpa_stream_is_full(s) == full))
-		return;
 	/* Relaxed: as in cpa_stream_is_written(). */
+	bool is = __atomic_load_n(&s->closed, __ATOMIC_RELAXED) & CPA_STREAM_FULL;
+
+	if (likely(is == full))
+		return;
 	if (full)
 		__atomic_fetch_or(&s->closed, CPA_STREAM_FULL, __ATOMIC_RELAXED);
 	else

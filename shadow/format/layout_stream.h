@@ -34,6 +34,8 @@
 #define CPA_STREAM_SHOWN 64u
 /* A write that does not block found too little room: its thread may wait for more in poll() or its kin. */
 #define CPA_STREAM_FULL 128u
+/* A thread was blocked until there was room in it, before it tried to write. */
+#define CPA_STREAM_POLLED 256u
 /* Values of `accepts`, beside numbers of threads. */
 #define CPA_STREAM_MANY_ACCEPT UINT32_MAX /* several threads */
 #define CPA_STREAM_MIXED_UP \

@@ -59,6 +59,7 @@ CASES = {
     "poll": [("pipe", 2)],
     "select": [("pipe", 2)],
     "epoll": [("pipe", 2)],
+    "wait_before": [("pipe", 3)],
     "poll_room": [("pipe", 2)],
     "select_room": [("pipe", 2)],
     "epoll_room": [("unix socket", 2)],

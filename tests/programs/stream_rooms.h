@@ -67,6 +67,34 @@ static void room_in_epoll(int fd)
 	close(epoll);
 }
 
+/*
+ * A writer that waits until there is room, and then writes no more than that. Of the first such wait it is not known
+ * what for.
+ */
+static int wait_before(void)
+{
+	static char page[4096];
+	volatile int *waits = shared_number();
+	int ends[2];
+
+	must(!pipe(ends) && fcntl(ends[1], F_SETPIPE_SZ, sizeof(page)) == sizeof(page));
+	CHILD(close(ends[1]); for (unsigned i = 0; i < 2; i++) {
+		await_asleep(waits);
+		*waits = 0;
+		burn(3 * i);
+		must(read(ends[0], page, sizeof(page)) == sizeof(page));
+	});
+	must(write(ends[1], page, sizeof(page)) == sizeof(page));
+	for (unsigned i = 0; i < 2; i++) {
+		*waits = getpid();
+		room_in_poll(ends[1]);
+		must(write(ends[1], page, sizeof(page)) == sizeof(page));
+	}
+	burn(9);
+	reap();
+	return report(3 + 9, 3 + 9);
+}
+
 static int poll_room(void)
 {
 	int ends[2];

@@ -512,6 +512,7 @@ int main(int argc, char **argv)
 		{ "poll", by_poll },
 		{ "select", by_select },
 		{ "epoll", by_epoll },
+		{ "wait_before", wait_before },
 		{ "poll_room", poll_room },
 		{ "select_room", select_room },
 		{ "epoll_room", epoll_room },
