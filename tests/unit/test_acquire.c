@@ -14,6 +14,7 @@
 #include "shadow/edge/fifo.h"
 #include "shadow/edge/merge.h"
 #include "shadow/edge/release.h"
+#include "shadow/store/epoch.h"
 
 #include "tests/unit/shadow_threads.h"
 
@@ -453,6 +454,31 @@ static void test_wait_begun_before_the_part(void **state)
 }
 
 /*
+ * A wait from 20 to 100, noted when profiling had been off from 40 to 90: it has 30 ticks. A release at 30 explains it,
+ * with a latency of 20, and one at 10 does not.
+ */
+static void test_wait_noted_late(void **state)
+{
+	(void)state;
+	cpa_epoch_begin(cpa_header(), true);
+	cpa_epoch_change(cpa_header(), false, 40);
+	cpa_epoch_change(cpa_header(), true, 90);
+	for (uint64_t released = 10; released <= 30; released += 20) {
+		struct cpa_wait w = { .arrived = 70, .now = 100, .border = CPA_WAIT_LATE };
+		uint64_t *observed = t[0].row->path.observed;
+
+		at(0, 20, 3);
+		observed[CPA_TIME_PROCESS] = 20;
+		observed[CPA_TIME_HANDOFF] = 0;
+		at(1, released, 5)->row->path.observed[CPA_TIME_EXTERNAL] = released;
+		cpa_lock_release(&t[1], object);
+		cpa_lock_acquired(&t[0], object, &w);
+		assert_int_equal(observed[CPA_TIME_HANDOFF], released == 30 ? 20 : 30);
+		assert_int_equal(observed[CPA_TIME_EXTERNAL], released == 30 ? 30 : 0);
+	}
+}
+
+/*
  * Posts at 20 and 60. Who returned at 25 lost its processor, and the other one takes the first post: what
  * the path adds up to is then the second post.
  */
@@ -577,6 +603,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_release_after_acquire, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_wait_behind_the_part, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_wait_begun_before_the_part, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_wait_noted_late, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_posts_in_the_order_of_takers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_queues_own_lock, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_path_of_a_lock, setup, teardown),
