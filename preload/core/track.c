@@ -16,9 +16,6 @@
 #include "shadow/graph/summary.h"
 
 #define CHILD_LATE 20000000u /* ns from the end of a child to the return of a wait for it */
-#define FEW_ROUNDS 4u	     /* cpa_event_slept() */
-#define LITTLE	   10u
-#define RECENT	   8u
 
 /* By kind; atomic, 0: not used yet in this process. */
 static uint32_t external_slot[CPA_EXTERNALS];
@@ -257,13 +254,7 @@ void cpa_event_slept(struct cpa_worker *w, uint64_t caller)
 
 	now = settled(w, &e, now);
 	busy = w->self.row->process + e.process - w->sleeps.process;
-	w->sleeps.busy += busy - w->sleeps.busy / RECENT;
-	w->sleeps.slept += e.external - w->sleeps.slept / RECENT;
-	if (busy < e.external / LITTLE || w->sleeps.busy < w->sleeps.slept / LITTLE)
-		w->sleeps.rounds++;
-	else
-		w->sleeps.rounds = 0;
-	if (w->sleeps.rounds > FEW_ROUNDS) {
+	if (cpa_sleeps_are_idle(&w->sleeps, busy, e.external, cpa_clock_ticks(CPA_SLEEPS_OWN))) {
 		kind = CPA_EXT_ROUNDS;
 		cpa_diag(CPA_DIAG_ROUNDS);
 	}

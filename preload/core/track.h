@@ -30,11 +30,7 @@ CPA_HIDDEN uint64_t cpa_event(struct cpa_worker *w, enum cpa_event_kind kind, ui
 CPA_HIDDEN uint64_t cpa_event_external(struct cpa_worker *w, enum cpa_external external,
 				       uint64_t caller);
 
-/*
- * As cpa_event_external(), behind a sleep. A thread that does little but sleep is idle: from the
- * fifth sleep in a row on before which it had less than a tenth of its length of CPU time. One before
- * which it had more is in the row, too, if that is so for the last ones together.
- */
+/* As cpa_event_external(), behind a sleep. A thread that does little but sleep is idle: preload/core/sleeps.h. */
 CPA_HIDDEN void cpa_event_slept(struct cpa_worker *w, uint64_t caller);
 
 /*

@@ -13,6 +13,7 @@
 
 #include "preload/clock/clock.h"
 #include "preload/core/sampler.h"
+#include "preload/core/sleeps.h"
 #include "preload/core/worker_lib.h"
 #include "preload/core/worker_nodes.h"
 #include "preload/core/worker_objects.h"
@@ -87,12 +88,7 @@ struct cpa_worker {
 	/* preload/core/suspend.c: caller of pause() or kin, until the next event; 0: none. */
 	uint64_t suspended;
 	/* preload/core/track.c: cpa_event_slept(). */
-	struct {
-		uint64_t process; /* CPU time of its activities up to the last sleep, ticks */
-		/* ticks of CPU time between sleeps, and of sleeps: sums over the last ones */
-		uint64_t busy, slept;
-		uint32_t rounds; /* sleeps in a row with little CPU time in between */
-	} sleeps;
+	struct cpa_sleeps sleeps;
 	/* preload/process/spawn.c: token of the last vfork(), until its child calls exec; 0: none. */
 	uint32_t vforked;
 };

@@ -9,6 +9,7 @@
 #include "preload/core/track.h"
 #include "preload/stream/holders.h"
 #include "preload/stream/look.h"
+#include "preload/stream/talk.h"
 #include "shadow/edge/holder.h"
 #include "shadow/store/kernel.h"
 
@@ -90,6 +91,8 @@ void cpa_descriptor_copied(int from, int to)
 		if (!cpa_descriptor_is_kept(to))
 			cpa_holder_astray(cpa_stream(writes));
 	}
+	if (to >= 0 && !is_vforked())
+		begin_talk(to, talk_of(from));
 	cpa_descriptor_set(to, word);
 }
 
@@ -210,7 +213,12 @@ uint32_t cpa_descriptor_closing(int fd, uint64_t caller)
 	uint32_t closing = 0; /* row of the stream that is said to end, or NOT_TIMED; 0: no end */
 	uint64_t word;
 
-	if (!cpa_descriptor_is_kept(fd) || !(word = cpa_descriptor_word(fd)) || is_vforked())
+	if (!cpa_descriptor_is_kept(fd) || is_vforked())
+		return 0;
+	if (talk_of(fd) != QUIET)
+		begin_talk(fd, QUIET);
+	word = cpa_descriptor_word(fd);
+	if (!word)
 		return 0;
 	if (unlikely(is_end(word)) && *cpa_alive) {
 		if (!(word & CPA_DESCRIPTOR_KNOWN))

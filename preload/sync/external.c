@@ -41,7 +41,7 @@
 #include "preload/stream/splice.h"
 #include "preload/stream/stdio.h"
 #include "preload/stream/stream.h"
-#include "preload/sync/talk.h"
+#include "preload/stream/talk.h"
 #include "shadow/store/kernel.h"
 
 /* The kind of external time of a read from @fd that blocked. Keeps errno. */
@@ -60,7 +60,7 @@ static enum cpa_external read_kind(int fd)
 	else if (S_ISSOCK(s.st_mode) || S_ISFIFO(s.st_mode))
 		kind = talk_of(fd) == ASKED ? CPA_EXT_READ : CPA_EXT_INPUT;
 	else if (!(s.st_mode & S_IFMT)) /* eventfd, timerfd and the like */
-		kind = talk_of(fd) == TIMER ? CPA_EXT_READ : CPA_EXT_INPUT;
+		kind = talk_of(fd) == TIMER ? CPA_EXT_SLEEP : CPA_EXT_INPUT;
 	cpa_kernel_end();
 	errno = err;
 	return kind;
@@ -74,7 +74,11 @@ static __attribute__((noinline, cold)) uint64_t blocked(enum cpa_external kind, 
 	uint64_t before = w ? w->self.row->external : 0, ticks = 0;
 
 	if (w) {
-		if (likely(!cpa_process_has_children) || !cpa_child_block(w, kind, caller))
+		if (unlikely(cpa_process_has_children) && cpa_child_block(w, kind, caller))
+			;
+		else if (kind == CPA_EXT_SLEEP)
+			cpa_event_slept(w, caller);
+		else
 			cpa_event_external(w, kind, caller);
 		ticks = w->self.row->external - before;
 		cpa_done(w);
@@ -140,20 +144,6 @@ static void suspended(uint64_t caller)
 		return ret;                                   \
 	}
 
-/* The thread came back from a sleep. errno is kept. */
-static __attribute__((noinline, cold)) void slept(uint64_t caller)
-{
-	int err = errno;
-	struct cpa_worker *w = cpa_enter();
-
-	if (w) {
-		if (likely(!cpa_process_has_children) || !cpa_child_block(w, CPA_EXT_SLEEP, caller))
-			cpa_event_slept(w, caller);
-		cpa_done(w);
-	}
-	errno = err;
-}
-
 /*
  * The calling thread has moved @n bytes: count them in its row, without an event. A signal handler
  * that moves some at the same time adds to the same word, in one instruction.
@@ -200,19 +190,8 @@ static __attribute__((noinline, cold)) void slept(uint64_t caller)
 		return ret;                                                         \
 	}
 
-/* A sleep. */
-#define SLEEPING(type, name, parameters, arguments)           \
-	CPA_EXPORT type name parameters                       \
-	{                                                     \
-		type ret;                                     \
-                                                              \
-		if (was_blocked())                            \
-			blocked(CPA_EXT_OTHER, CPA_CALLER()); \
-		ret = REAL(name) arguments;                   \
-		if (was_blocked())                            \
-			slept(CPA_CALLER());                  \
-		return ret;                                   \
-	}
+#define SLEEPING(type, name, parameters, arguments) \
+	BLOCKING(type, name, parameters, arguments, CPA_EXT_SLEEP)
 
 /*
  * @call reads from, or writes to, descriptor @fd, with memory @bytes (NULL: several pieces).

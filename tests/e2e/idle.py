@@ -118,7 +118,7 @@ def check_lengths(results, dump, profile):
 
 SLEEPS = 40
 # Of them, by what is between them; the program's start may count as work before the first.
-IDLE_SLEEPS = {"loop": (35, 36), "at_times": (35, 36), "work": (0,)}
+IDLE_SLEEPS = {"loop": (35, 36), "at_times": (35, 36), "work": (0,), "timer": (35, 36)}
 
 
 def check_sleeps(results, folder):
@@ -128,6 +128,26 @@ def check_sleeps(results, folder):
         run([BUILD / "tests/programs/sleep_rounds", how], env=profiled_environment(dump))
         found = report(dump)["diagnostics"]["idle_sleeps"]
         results.check(found in wanted, f"{how}: {found} idle sleeps of {SLEEPS}")
+
+
+def check_asked(results, folder):
+    """What has the number of a descriptor that was written to, and closed, was asked for nothing."""
+    dump = folder / "asked.dump"
+    with subprocess.Popen(
+        [BUILD / "tests/programs/asked_before"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=profiled_environment(dump),
+    ) as program:
+        was, now = program.stdout.readline().split()
+        await_read(program, int(now))
+        program.stdin.write(b"x")
+        program.stdin.close()
+    found = {c["name"]: c["class"] for c in report(dump)["components"] if c["kind"] == "external"}
+    if was != now:
+        results.skip("asked before", f"another number: {was}, {now}")
+    else:
+        results.check("input" in found and "read" not in found, f"asked before: {found}")
 
 
 SPAWN_S = 0.1 - 1e-3  # spawn_blocked is blocked for 0.1 s and more; clocks differ
@@ -212,6 +232,7 @@ def main():
             check_sleeps(results, folder)
             for how in ("posix_spawn", "vfork"):
                 check_spawn(results, folder, how)
+            check_asked(results, folder)
         for how in ("handler", "thread", "killed"):
             check_end(results, folder, how)
     return results.end()

@@ -337,7 +337,7 @@ def check_note(results, folder):
 # Cases of tests/programs/not_followed.c: kind in the report, and what a read that waits is.
 NOT_FOLLOWED = {
     "terminal": ("terminal", ("input", "idle")),
-    "once": ("timerfd", ("read", "service")),
+    "once": ("timerfd", ("sleep", "service")),
     "each": ("timerfd", ("input", "idle")),
     "signal": ("signalfd", ("input", "idle")),
     "files": ("inotify", ("input", "idle")),

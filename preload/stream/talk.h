@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/sync/talk.h - whether a read from a descriptor waits for an answer
+ * preload/stream/talk.h - whether a read from a descriptor waits for an answer
  *
  * ASKED: it was written to since it was last read from. SERVER: accept() made it, its other end asks.
- * TIMER: it was set to go off once. Atomic; several descriptors may have one entry. A line each: threads
- * write them at once.
+ * TIMER: it was set to go off once. A copy of a descriptor has what that has, and all ends when it is closed.
+ * Atomic; several descriptors may have one entry. A line each: threads write them at once.
  */
-#ifndef CPA_PRELOAD_SYNC_TALK_H
-#define CPA_PRELOAD_SYNC_TALK_H
+#ifndef CPA_PRELOAD_STREAM_TALK_H
+#define CPA_PRELOAD_STREAM_TALK_H
 
 #include "shadow/store/session.h"
 
@@ -17,11 +17,13 @@ struct cpa_talking {
 	uint8_t talk; /* enum talk */
 } __attribute__((aligned(CPA_CACHE_LINE)));
 
-extern CPA_HIDDEN struct cpa_talking cpa_talking[1024];
+#define CPA_TALKING 1024u
+
+extern CPA_HIDDEN struct cpa_talking cpa_talking[CPA_TALKING];
 
 static inline uint8_t *talk_on(int fd)
 {
-	return &cpa_talking[(unsigned)fd % (sizeof(cpa_talking) / sizeof(*cpa_talking))].talk;
+	return &cpa_talking[(unsigned)fd % CPA_TALKING].talk;
 }
 
 static inline enum talk talk_of(int fd)

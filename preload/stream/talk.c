@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* preload/sync/talk.c - timers that go off once: the time of a read that waits for one is service */
-#include "preload/sync/talk.h"
+/* preload/stream/talk.c - timers that go off once: a read that waits for one is a sleep */
+#include "preload/stream/talk.h"
 
 #include <sys/timerfd.h>
 
 #include "preload/libc/real.h"
 
-struct cpa_talking cpa_talking[1024];
+struct cpa_talking cpa_talking[CPA_TALKING];
 
 CPA_EXPORT int timerfd_settime(int fd, int flags, const struct itimerspec *to,
 			       struct itimerspec *was)
