@@ -1,17 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 #include "preload/core/op.h"
 
+#include "preload/core/object.h"
 #include "preload/core/window.h"
+#include "shadow/store/epoch.h"
+
+/*
+ * The thread was in a call from epoch @off, while profiling was off, to clock @now, and did no work in any part of the
+ * run: add the time that was profiled to what it waited, and to @wait.
+ */
+static void count_since(struct cpa_worker *w, uint64_t off, uint64_t now, uint64_t *wait)
+{
+	const struct cpa_header *h = cpa_header();
+	uint64_t before = off ? cpa_epoch_on(h, cpa_epoch_begun(h, off + 1)) : UINT64_MAX;
+	uint64_t all = cpa_epoch_on(h, now), length = all > before ? all - before : 0;
+
+	w->self.row->wait += length;
+	*wait += length;
+}
 
 /*
  * The operation was called while profiling was off, and the thread has begun a part of the run meanwhile:
- * on the observed path it is a wait since the begin, if a release since then explains it.
+ * on the observed path it is a wait since the begin, if a release since then explains it. @fresh: it was no thread of
+ * the profile before.
  */
-static __attribute__((noinline, cold)) void begun(struct cpa_op *op)
+static __attribute__((noinline, cold)) void begun(struct cpa_op *op, bool fresh)
 {
-	const struct cpa_worker *w = op->w;
+	struct cpa_worker *w = op->w;
 
-	if (!w->window.since || w->self.row->path.released != w->window.met)
+	if (!fresh && w->self.row->path.released != w->window.met)
+		return;
+	count_since(w, cpa_tls.off, w->self.row->path.released, &op->others);
+	if (!w->window.since)
 		return;
 	op->wait.border = CPA_WAIT_BEGUN;
 	op->wait.runqueue = w->window.ready;
@@ -20,20 +40,48 @@ static __attribute__((noinline, cold)) void begun(struct cpa_op *op)
 bool cpa_op_back_slow(struct cpa_op *op)
 {
 	if (!op->blocked) {
+		bool fresh = !cpa_tls.worker;
+
 		op->w = cpa_enter_begun();
 		if (op->w)
-			begun(op);
+			begun(op, fresh);
 		return op->w;
 	}
 	op->wait.now = cpa_waited(op->w, &op->arrived);
 	op->wait.arrived = op->arrived;
 	op->wait.runqueue = op->w->wait.runqueue;
+	op->others = op->w->wait.others;
+	op->w->wait.others = 0;
 	op->wait.border = op->w->window.arrived ? CPA_WAIT_CUT : CPA_WAIT_WITHIN;
 	if (likely(*cpa_alive))
 		return true;
 	cpa_leave();
 	errno = op->err;
 	return false;
+}
+
+void cpa_op_missed_slow(const struct cpa_op *op, const void *address, enum cpa_object_kind kind)
+{
+	uint64_t off = cpa_tls.off, length = 0;
+	struct cpa_worker *w = cpa_tls.worker;
+	struct cpa_object *o;
+	int err = errno;
+
+	/* A thread that is in a part had an event meanwhile, in a signal handler. */
+	if (op->blocked || !w || w->window.epoch)
+		return;
+	w = cpa_enter_known();
+	if (!w)
+		return;
+	o = cpa_window_is_in(w) ? NULL : cpa_object_of(w, address, kind, op->caller);
+	if (o) {
+		count_since(w, off, cpa_clock_now(), &length);
+		/* Relaxed: several threads count; sums only. */
+		__atomic_fetch_add(&o->contended, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&o->wait, length, __ATOMIC_RELAXED);
+	}
+	cpa_leave();
+	errno = err;
 }
 
 void cpa_op_callers(const struct cpa_op *op)

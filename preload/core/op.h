@@ -50,7 +50,8 @@ struct cpa_op {
 	struct cpa_worker *w; /* NULL: not recorded (yet) */
 	uint64_t caller;      /* code address of the call */
 	uint64_t arrived;     /* clock ticks; cpa_wait.arrived moves when paths are joined */
-	bool blocked;	      /* cpa_op_block() was called */
+	uint64_t others; /* ticks for which it waited in parts of the run, but those since `arrived` */
+	bool blocked;	 /* cpa_op_block() was called */
 	bool covers; /* cpa_op_stand(): wrappers that the thread calls in the wait are part of it */
 	int err;     /* errno as the original left it */
 	struct cpa_wait wait;
@@ -84,6 +85,27 @@ static inline bool cpa_op_back(struct cpa_op *op)
 {
 	op->err = errno;
 	return likely(op->w && !op->blocked) || cpa_op_back_slow(op);
+}
+
+/* For how long the operation waited while profiling was on, ticks. Up to `wait.now`. */
+static inline uint64_t cpa_op_waited(const struct cpa_op *op)
+{
+	return op->wait.now - op->arrived + op->others;
+}
+
+/* cpa_op_missed(), where a part of the run may have begun. */
+CPA_HIDDEN void cpa_op_missed_slow(const struct cpa_op *op, const void *address,
+				   enum cpa_object_kind kind);
+
+/*
+ * cpa_op_back() was false. If the operation, of an object of @kind at @address, began while profiling was off, and
+ * parts of the run have begun and ended meanwhile, it waited for all of them. errno is kept.
+ */
+static inline void cpa_op_missed(const struct cpa_op *op, const void *address,
+				 enum cpa_object_kind kind)
+{
+	if (unlikely(!cpa_is_off()))
+		cpa_op_missed_slow(op, address, kind);
 }
 
 /* The next activity begins. Leaves. */

@@ -370,6 +370,7 @@ uint64_t cpa_window_crossed(struct cpa_worker *w, struct cpa_elapsed *e, uint64_
 	uint64_t met = w->window.epoch,
 		 end = epoch - met < CPA_BORDERS - 2 ? cpa_epoch_begun(h, met + 1) : 0;
 	struct cpa_elapsed part = cut(e, time_in(epoch, from));
+	uint64_t all = cpa_epoch_on(h, now) - cpa_epoch_on(h, *arrived);
 
 	now = cpa_checkpoint(&w->self, now);
 	count_wait(w, &part);
@@ -394,8 +395,10 @@ uint64_t cpa_window_crossed(struct cpa_worker *w, struct cpa_elapsed *e, uint64_
 	}
 	w->self.row->off += e->process;
 	note_forgotten(met);
+	end = end > *arrived ? end : *arrived;
+	w->wait.others = all > end - *arrived ? all - (end - *arrived) : 0;
 	cpa_signal_let(&before);
-	return end > *arrived ? end : *arrived;
+	return end;
 }
 
 void cpa_window_jump(uint64_t target)

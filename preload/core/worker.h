@@ -56,6 +56,7 @@ struct cpa_worker {
 	struct {
 		uint64_t length;
 		uint64_t runqueue; /* ready, without a processor */
+		uint64_t others;   /* in other parts of the run than the one it is taken to be in */
 	} wait;
 	struct cpa_worker_untimed untimed;
 	uint64_t slow;	     /* preload/core/track.c: self.slow at the last look at the clock */

@@ -47,7 +47,7 @@ static void count(struct cpa_barrier_op *b)
 	/* Relaxed: all count; sums only. */
 	__atomic_fetch_add(&b->o->acquisitions, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&b->o->contended, wait->followed, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&b->o->wait, wait->now - b->op.arrived, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&b->o->wait, cpa_op_waited(&b->op), __ATOMIC_RELAXED);
 }
 
 static void left(struct cpa_barrier_op *b)

@@ -98,7 +98,8 @@ static void end_wait(struct waiting *wait, bool woken, bool locked)
 	if (cond) {
 		/* Relaxed: several waiters count; sums only. */
 		__atomic_fetch_add(&cond->acquisitions, 1, __ATOMIC_RELAXED);
-		__atomic_fetch_add(&cond->wait, op->wait.now - begun, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&cond->wait, op->wait.now - begun + op->others,
+				   __ATOMIC_RELAXED);
 	}
 	if (woken)
 		cpa_op_explain_wake(op);

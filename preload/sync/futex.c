@@ -43,7 +43,7 @@ static void waited(struct cpa_op *op, struct cpa_object *o, bool woken)
 			cpa_acquire_path(&op->w->self, NULL, &op->wait);
 		/* Relaxed: several threads count; sums only. */
 		__atomic_fetch_add(&o->acquisitions, woken, __ATOMIC_RELAXED);
-		__atomic_fetch_add(&o->wait, op->wait.now - op->arrived, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&o->wait, cpa_op_waited(op), __ATOMIC_RELAXED);
 	} else {
 		cpa_acquire_path(&op->w->self, NULL, &op->wait);
 	}

@@ -126,7 +126,7 @@ static void take(struct cpa_worker *w, struct cpa_object *o, struct cpa_wait *wa
 static void enter(struct cpa_lock_op *l, struct cpa_object *o)
 {
 	struct cpa_op *op = &l->op;
-	bool waited = op->blocked && !l->free;
+	bool waited = (op->blocked || op->others) && !l->free;
 
 	if (l->kind == CPA_MUTEX || l->kind == CPA_SPIN || l->kind == CPA_OMP_LOCK)
 		count_run(op->w, o, cpa_object_path(o)->owner == op->w->self.id && !waited,
@@ -136,22 +136,10 @@ static void enter(struct cpa_lock_op *l, struct cpa_object *o)
 		cpa_op_callers(op);
 	if (waited) {
 		o->contended++;
-		o->wait += op->wait.now - op->arrived;
+		o->wait += cpa_op_waited(op);
 	}
 	section_begin(op->w, o, 1, op->wait.now);
 	cpa_op_done(op);
-}
-
-/* The thread has @o since @now, and waited for it since before it began the part. */
-static void count_begun(struct cpa_worker *w, struct cpa_object *o, uint64_t now)
-{
-	/* That of a later part, where there were many meanwhile. */
-	uint64_t begun = cpa_epoch_begun(cpa_header(), w->window.epoch);
-	uint64_t length = now > begun ? now - begun : 0;
-
-	o->contended++;
-	o->wait += length;
-	w->self.row->wait += length;
 }
 
 /*
@@ -161,11 +149,13 @@ static void count_begun(struct cpa_worker *w, struct cpa_object *o, uint64_t now
 static __attribute__((noinline)) void enter_slow(struct cpa_lock_op *l)
 {
 	struct cpa_op *op = &l->op;
-	bool begun = !op->w && !l->free;
 	struct cpa_object *o;
 
-	if (!cpa_op_back(op))
+	if (!cpa_op_back(op)) {
+		if (!l->free)
+			cpa_op_missed(op, l->lock, l->kind);
 		return;
+	}
 	o = object_of(l);
 	if (o && o->holder == op->w->self.id) { /* recursive: only the outermost lock is an event */
 		o->depth++;
@@ -181,8 +171,6 @@ static __attribute__((noinline)) void enter_slow(struct cpa_lock_op *l)
 		end_alone(l, CPA_EXT_UNSEEN);
 		return;
 	}
-	if (begun)
-		count_begun(op->w, o, op->wait.now);
 	enter(l, o);
 }
 

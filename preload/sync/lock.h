@@ -205,7 +205,7 @@ CPA_HIDDEN void cpa_lock_begun_slow(const void *lock, enum cpa_object_kind kind,
 static inline void cpa_lock_begun(const void *lock, enum cpa_object_kind kind, uint64_t caller,
 				  bool waited)
 {
-	if (unlikely(*cpa_alive && cpa_header()->epoch & 1))
+	if (unlikely(*cpa_alive && !cpa_is_off()))
 		cpa_lock_begun_slow(lock, kind, caller, waited);
 }
 

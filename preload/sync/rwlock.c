@@ -167,8 +167,10 @@ static void read_enter(struct cpa_lock_op *l)
 	struct cpa_op *op = &l->op;
 	struct cpa_object *o;
 
-	if (!cpa_op_back(op))
+	if (!cpa_op_back(op)) {
+		cpa_op_missed(op, l->lock, CPA_RWLOCK);
 		return;
+	}
 	o = cpa_object_of(op->w, l->lock, CPA_RWLOCK, op->caller);
 	if (!op->blocked)
 		cpa_op_arrive(op, CPA_EV_RDLOCK, o ? o->class : 0);
@@ -181,9 +183,9 @@ static void read_enter(struct cpa_lock_op *l)
 	cpa_op_explain(op, CPA_EXT_UNSEEN);
 	/* Relaxed: several readers count; sums only. */
 	__atomic_fetch_add(&o->acquisitions, 1, __ATOMIC_RELAXED);
-	if (op->blocked) {
+	if (op->blocked || unlikely(op->others)) {
 		__atomic_fetch_add(&o->contended, 1, __ATOMIC_RELAXED);
-		__atomic_fetch_add(&o->wait, op->wait.now - op->arrived, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&o->wait, cpa_op_waited(op), __ATOMIC_RELAXED);
 	} else {
 		count_use(op->w, o);
 	}
@@ -238,13 +240,27 @@ static int write_finish(struct cpa_lock_op *l, int ret)
 	return ret;
 }
 
-/* A call that began while profiling was off has returned @ret: go on by @finish if a part began. */
-#define BEGUN(rwlock, ret, finish)                                             \
-	({                                                                     \
-		struct cpa_lock_op off_ = LOCK_OP(NULL, rwlock, CPA_CALLER()); \
-		int got_ = (ret);                                              \
-                                                                               \
-		unlikely(!got_ && !cpa_is_off()) ? finish(&off_, got_) : got_; \
+/* A call that began while profiling was off has got the lock, and profiling was switched since. */
+static __attribute__((noinline)) int read_begun(const pthread_rwlock_t *l, uint64_t caller)
+{
+	struct cpa_lock_op op = LOCK_OP(NULL, l, caller);
+
+	return read_finish(&op, 0);
+}
+
+static __attribute__((noinline)) int write_begun(const pthread_rwlock_t *l, uint64_t caller)
+{
+	struct cpa_lock_op op = LOCK_OP(NULL, l, caller);
+
+	return write_finish(&op, 0);
+}
+
+/* A call that began while profiling was off has returned @ret: go on by @begun if a part began. */
+#define BEGUN(rwlock, ret, begun)                                                      \
+	({                                                                             \
+		int got_ = (ret);                                                      \
+                                                                                       \
+		unlikely(!got_ && !cpa_is_off()) ? begun(rwlock, CPA_CALLER()) : got_; \
 	})
 
 /*
@@ -282,7 +298,7 @@ CPA_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t *l)
 	int ret;
 
 	if (cpa_is_off())
-		return BEGUN(l, REAL(pthread_rwlock_rdlock)(l), read_finish);
+		return BEGUN(l, REAL(pthread_rwlock_rdlock)(l), read_begun);
 	ret = REAL(pthread_rwlock_tryrdlock)(l);
 	if (likely(!ret) && enter_untimed(l))
 		return 0;
@@ -327,7 +343,7 @@ CPA_EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t *l)
 CPA_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *l)
 {
 	if (cpa_is_off())
-		return BEGUN(l, REAL(pthread_rwlock_wrlock)(l), write_finish);
+		return BEGUN(l, REAL(pthread_rwlock_wrlock)(l), write_begun);
 	return ACQUIRE(l, pthread_rwlock_trywrlock, REAL(pthread_rwlock_wrlock)(l), write_finish);
 }
 

@@ -82,9 +82,9 @@ static void taken(struct sem_op *s)
 		cpa_sem_acquired(&op->w->self, o, &op->wait);
 		/* Relaxed: several threads count; sums only. */
 		__atomic_fetch_add(&o->acquisitions, 1, __ATOMIC_RELAXED);
-		if (op->blocked)
+		if (op->blocked || unlikely(op->others))
 			__atomic_fetch_add(&o->contended, 1, __ATOMIC_RELAXED);
-		__atomic_fetch_add(&o->wait, op->wait.now - op->arrived, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&o->wait, cpa_op_waited(op), __ATOMIC_RELAXED);
 	} else {
 		cpa_acquire_path(&op->w->self, NULL, &op->wait);
 	}
@@ -104,8 +104,12 @@ static void failed(struct cpa_op *op)
  */
 static int finish(struct sem_op *s, int ret)
 {
-	if (unlikely(ret && !s->op.blocked) || !cpa_op_back(&s->op))
+	if (unlikely(ret && !s->op.blocked))
 		return ret;
+	if (!cpa_op_back(&s->op)) {
+		cpa_op_missed(&s->op, s->sem, CPA_SEM);
+		return ret;
+	}
 	if (likely(!ret))
 		taken(s);
 	else

@@ -13,7 +13,7 @@ import time
 
 import layout
 from part_runs import BUILD, TILES_S, TMP, environment, report, sums, tiles
-from profiled import verify
+from profiled import contradictions, verify
 from results import Results
 
 PROGRAM = f"{BUILD}/tests/programs/parts"
@@ -243,6 +243,27 @@ def blocked_before(results):
             results.check(idle_s > blocked_s / 100, f"{how}: {idle_s:.4f} s idle, was in it for {blocked_s:.4f} s")
 
 
+WAITS = "WSRP", "SWPR", "WSPR", "SWPSRP", "WSPSRP", "SWPSPSRP", "WSPSPSRP", "SWPSPR", "SWRP"
+
+
+def waits_across(results):
+    """A wait across borders counts for what was waited for, and for the thread, with all that lies in parts."""
+    dump = f"{TMP}/across.dump"
+    for how in "mutex", "timed", "read", "write", "semaphore":
+        for steps in WAITS:
+            run = subprocess.run([f"{BUILD}/tests/programs/wait_across", how, steps], stdout=subprocess.PIPE, text=True,
+                                 env=environment(dump, CPA_START="off", CPA_JOURNAL="1M"), check=True)
+            found = report(dump)
+            least_s, most_s = (int(word) / 1e9 for word in run.stdout.split())
+            wait_s = sum(o["wait_s"] for o in found["objects"])
+            of_thread_s = next(t["wait_s"] for t in found["threads"] if t["start_routine"] == "waiter")
+            good, said = verify(dump)
+            odd = [*contradictions(found), *([] if good else [said])]
+            results.check(all(least_s * 0.99 <= s <= most_s * 1.01 for s in (wait_s, of_thread_s)) and not odd,
+                       f"wait across borders, {how}, {steps}: {wait_s:.4f} and {of_thread_s:.4f} s, {least_s:.4f} to "
+                       f"{most_s:.4f} {'; '.join(odd)}".rstrip())
+
+
 LATE_S = 0.060  # that late_event computes before the event
 READ_S = 0.020  # that it is read for
 
@@ -325,6 +346,7 @@ def main():
     hampered(results)
     held_before(results)
     blocked_before(results)
+    waits_across(results)
     late_events(results)
     jumps(results)
     return results.end()
