@@ -309,8 +309,8 @@ void cpa_thread_forget(struct cpa_self *self)
 {
 	cpa_summary_flush(self);
 	cpa_journal_end(self);
+	cpa_token_forget_spares(self); /* which gives versions back */
 	cpa_version_forget_spares(self);
-	cpa_token_forget_spares(self);
 }
 
 bool cpa_thread_end(struct cpa_self *self, uint64_t now)

@@ -12,8 +12,11 @@ static uint32_t *below(uint32_t row)
 	return &cpa_token(row)->below;
 }
 
+/* Only the latest free token keeps the versions of its path: the next path often has the same ones. */
 static void keep(struct cpa_self *self, struct cpa_token *t)
 {
+	if (self->free_tokens)
+		cpa_path_drop(self, &self->free_tokens->path);
 	t->free_next = self->free_tokens;
 	self->free_tokens = t;
 	self->free_token_count++;
@@ -33,7 +36,7 @@ static void refill(struct cpa_self *self)
 		keep(self, cpa_token(row));
 }
 
-uint32_t cpa_token_new(struct cpa_self *self, const struct cpa_path *path)
+struct cpa_token *cpa_token_make(struct cpa_self *self, const struct cpa_path *path)
 {
 	struct cpa_token *t;
 
@@ -48,31 +51,35 @@ uint32_t cpa_token_new(struct cpa_self *self, const struct cpa_path *path)
 
 		if (!row) {
 			cpa_diag(CPA_DIAG_TOKENS_REFUSED);
-			return 0;
+			return NULL;
 		}
 		t = cpa_token(row);
 		t->row = row;
 	}
 	if (path)
 		cpa_path_publish(self, &t->path, path);
-	return t->row;
+	else
+		cpa_path_drop(self, &t->path);
+	return t;
 }
 
-void cpa_token_free(struct cpa_self *self, uint32_t row)
+void cpa_token_drop(struct cpa_self *self, struct cpa_token *t)
 {
-	struct cpa_token *t = cpa_token(row);
-
-	cpa_path_drop(self, &t->path);
-	if (self->free_token_count < KEEP)
+	t->path.owner = 0;
+	if (self->free_token_count < KEEP) {
 		keep(self, t);
-	else
-		give(t);
+		return;
+	}
+	cpa_path_drop(self, &t->path);
+	give(t);
 }
 
 void cpa_token_forget_spares(struct cpa_self *self)
 {
 	struct cpa_token *t = self->free_tokens, *next;
 
+	if (t)
+		cpa_path_drop(self, &t->path);
 	/*
 	 * Bounded by the count: in a child that left the session (preload/core/alive.h) the list
 	 * may be a ring.

@@ -17,13 +17,24 @@ static inline struct cpa_token *cpa_token(uint64_t row)
 	return cpa_row(CPA_TABLE_TOKENS, (uint32_t)row);
 }
 
-/*
- * Return the row of a new token with a copy of @path (NULL: without a path); 0: no space (counted).
- */
-CPA_HIDDEN uint32_t cpa_token_new(struct cpa_self *self, const struct cpa_path *path);
+/* Return a new token with a copy of @path (NULL: without a path). NULL: no space (counted). */
+CPA_HIDDEN struct cpa_token *cpa_token_make(struct cpa_self *self, const struct cpa_path *path);
 
 /* Free a token that no other thread can still use. */
-CPA_HIDDEN void cpa_token_free(struct cpa_self *self, uint32_t row);
+CPA_HIDDEN void cpa_token_drop(struct cpa_self *self, struct cpa_token *t);
+
+/* The same by row; 0: no token. */
+static inline uint32_t cpa_token_new(struct cpa_self *self, const struct cpa_path *path)
+{
+	const struct cpa_token *t = cpa_token_make(self, path);
+
+	return likely(t) ? t->row : 0;
+}
+
+static inline void cpa_token_free(struct cpa_self *self, uint32_t row)
+{
+	cpa_token_drop(self, cpa_token(row));
+}
 
 /* Move the thread's free tokens to the shared stack; called at the thread's end. */
 CPA_HIDDEN void cpa_token_forget_spares(struct cpa_self *self);
