@@ -22,43 +22,48 @@ static uint64_t look(const uint64_t *cell)
 	return __atomic_load_n(cell, __ATOMIC_RELAXED);
 }
 
-uint32_t cpa_cell_pin(uint64_t *cell)
+struct cpa_token *cpa_cell_pin(uint64_t *cell)
 {
 	uint64_t word = look(cell);
 
 	while ((uint32_t)word && !swap(cell, &word, word + CPA_CELL_PIN))
 		;
-	return (uint32_t)word;
+	return (uint32_t)word ? cpa_token(word) : NULL;
 }
 
-/* Add @by to the pins of token @row, which no cell names any more; at 0 it is freed. */
-static void settle(struct cpa_self *self, uint32_t row, uint64_t by)
+/* Add @by to the pins of token @t, which no cell names any more; at 0 it is freed. */
+static void settle(struct cpa_self *self, struct cpa_token *t, uint64_t by)
 {
 	/* ACQ_REL: all threads have read before the last one frees. */
-	if (!__atomic_add_fetch(&cpa_token(row)->left, by, __ATOMIC_ACQ_REL))
-		cpa_token_free(self, row);
+	if (!__atomic_add_fetch(&t->left, by, __ATOMIC_ACQ_REL))
+		cpa_token_drop(self, t);
 }
 
-void cpa_cell_unpin(struct cpa_self *self, uint64_t *cell, uint32_t row)
+void cpa_cell_unpin(struct cpa_self *self, uint64_t *cell, struct cpa_token *t)
 {
 	uint64_t word = look(cell);
 
 	/* A pinned token cannot return to the cell: if the cell names it, it was never replaced. */
-	while ((uint32_t)word == row)
+	while ((uint32_t)word == t->row)
 		if (swap(cell, &word, word - CPA_CELL_PIN))
 			return;
-	settle(self, row, -UINT64_C(1));
+	settle(self, t, -UINT64_C(1));
 }
 
-bool cpa_cell_replace(struct cpa_self *self, uint64_t *cell, uint32_t old, uint64_t new)
+bool cpa_cell_replace(struct cpa_self *self, uint64_t *cell, struct cpa_token *old, uint64_t new)
 {
-	uint64_t word = look(cell);
+	uint32_t row = old ? old->row : 0;
+	uint64_t word = look(cell), others;
 
-	while ((uint32_t)word == old) {
+	while ((uint32_t)word == row) {
 		if (!swap(cell, &word, new))
 			continue;
-		if (old)
-			settle(self, old, (word >> 32) - 1);
+		others = (word >> 32) - 1;
+		/* A pin that is given back while the cell names the token is not in `left`. */
+		if (old && !others)
+			cpa_token_drop(self, old);
+		else if (old)
+			settle(self, old, others);
 		return true;
 	}
 	return false;
@@ -85,17 +90,15 @@ static bool is_later(const uint64_t *cell, const struct cpa_path *from, const st
 }
 
 /* Join the token @old, which is in @cell, into the token @mine. */
-static void add(struct cpa_self *self, const uint64_t *cell, uint32_t mine, uint32_t old)
+static void add(struct cpa_self *self, const uint64_t *cell, struct cpa_token *mine,
+		const struct cpa_token *old)
 {
-	struct cpa_path *into = &cpa_token(mine)->path;
-	const struct cpa_path *from = &cpa_token(old)->path;
-
-	cpa_merge_as(self, into, from, is_later(cell, from, into));
+	cpa_merge_as(self, &mine->path, &old->path, is_later(cell, &old->path, &mine->path));
 }
 
 void cpa_cell_release(struct cpa_self *self, uint64_t *cell, const struct cpa_path *path)
 {
-	uint32_t mine = cpa_token_new(self, path), old;
+	struct cpa_token *mine = cpa_token_make(self, path), *old;
 
 	if (!mine)
 		return;
@@ -104,7 +107,7 @@ void cpa_cell_release(struct cpa_self *self, uint64_t *cell, const struct cpa_pa
 	 * Relaxed: published by swap(). Threads that lost a race in shadow/edge/item.c may read it
 	 * late.
 	 */
-	__atomic_store_n(&cpa_token(mine)->left, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&mine->left, 0, __ATOMIC_RELAXED);
 	for (;;) {
 		old = cpa_cell_pin(cell);
 		/*
@@ -113,7 +116,7 @@ void cpa_cell_release(struct cpa_self *self, uint64_t *cell, const struct cpa_pa
 		 */
 		if (old)
 			add(self, cell, mine, old);
-		if (cpa_cell_replace(self, cell, old, mine))
+		if (cpa_cell_replace(self, cell, old, mine->row))
 			return;
 		if (old)
 			cpa_cell_unpin(self, cell, old);
@@ -122,26 +125,26 @@ void cpa_cell_release(struct cpa_self *self, uint64_t *cell, const struct cpa_pa
 
 void cpa_cell_acquired(struct cpa_self *self, uint64_t *cell, struct cpa_wait *wait)
 {
-	uint32_t row = cpa_cell_pin(cell);
+	struct cpa_token *t = cpa_cell_pin(cell);
 
-	cpa_acquire_object(self, row ? &cpa_token(row)->path : NULL, object_of(cell), wait);
-	if (row)
-		cpa_cell_unpin(self, cell, row);
+	cpa_acquire_object(self, t ? &t->path : NULL, object_of(cell), wait);
+	if (t)
+		cpa_cell_unpin(self, cell, t);
 }
 
 void cpa_cell_put(struct cpa_self *self, uint64_t *cell, uint64_t key, const struct cpa_path *path)
 {
-	uint32_t mine = cpa_token_new(self, path), old;
+	struct cpa_token *mine = cpa_token_make(self, path), *old;
 
 	if (!mine)
 		return;
 	cpa_journal_release(self, object_of(cell), 0, 0);
 	/* Relaxed, both: as in cpa_cell_release(). */
-	__atomic_store_n(&cpa_token(mine)->left, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&cpa_token(mine)->key, key, __ATOMIC_RELAXED);
+	__atomic_store_n(&mine->left, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&mine->key, key, __ATOMIC_RELAXED);
 	for (;;) {
 		old = cpa_cell_pin(cell);
-		if (cpa_cell_replace(self, cell, old, mine))
+		if (cpa_cell_replace(self, cell, old, mine->row))
 			return;
 		if (old)
 			cpa_cell_unpin(self, cell, old);
@@ -151,30 +154,30 @@ void cpa_cell_put(struct cpa_self *self, uint64_t *cell, uint64_t key, const str
 bool cpa_cell_acquired_if(struct cpa_self *self, uint64_t *cell, uint64_t key,
 			  struct cpa_wait *wait)
 {
-	uint32_t row = cpa_cell_pin(cell);
+	struct cpa_token *t = cpa_cell_pin(cell);
 	/* Relaxed: the pin orders. */
-	bool is = row && __atomic_load_n(&cpa_token(row)->key, __ATOMIC_RELAXED) == key;
+	bool is = t && __atomic_load_n(&t->key, __ATOMIC_RELAXED) == key;
 
 	if (is)
-		cpa_acquire_object(self, &cpa_token(row)->path, object_of(cell), wait);
-	if (row)
-		cpa_cell_unpin(self, cell, row);
+		cpa_acquire_object(self, &t->path, object_of(cell), wait);
+	if (t)
+		cpa_cell_unpin(self, cell, t);
 	return is;
 }
 
 uint64_t cpa_cell_released(struct cpa_self *self, uint64_t *cell)
 {
-	uint32_t row = cpa_cell_pin(cell);
-	uint64_t released = row ? cpa_token(row)->path.released : 0;
+	struct cpa_token *t = cpa_cell_pin(cell);
+	uint64_t released = t ? t->path.released : 0;
 
-	if (row)
-		cpa_cell_unpin(self, cell, row);
+	if (t)
+		cpa_cell_unpin(self, cell, t);
 	return released;
 }
 
 void cpa_cell_clear(struct cpa_self *self, uint64_t *cell)
 {
-	uint32_t old = cpa_cell_pin(cell);
+	struct cpa_token *old = cpa_cell_pin(cell);
 
 	if (old)
 		cpa_cell_replace(self, cell, old, 0);

@@ -22,18 +22,19 @@
 /* A pin in a cell's word {pins:32, row:32}. */
 #define CPA_CELL_PIN (UINT64_C(1) << 32)
 
-/* Pin the cell's token, so that it is not freed. Return its row; 0: the cell is empty. */
-CPA_HIDDEN uint32_t cpa_cell_pin(uint64_t *cell);
+/* Pin the cell's token, so that it is not freed. NULL: the cell is empty. */
+CPA_HIDDEN struct cpa_token *cpa_cell_pin(uint64_t *cell);
 
-/* The cell's token @row is no longer read by this thread. */
-CPA_HIDDEN void cpa_cell_unpin(struct cpa_self *self, uint64_t *cell, uint32_t row);
+/* The cell's token @t is no longer read by this thread. */
+CPA_HIDDEN void cpa_cell_unpin(struct cpa_self *self, uint64_t *cell, struct cpa_token *t);
 
 /*
- * Replace token @old, which the thread has pinned (0: none), by the word @new, whose token may have
+ * Replace token @old, which the thread has pinned (NULL: none), by the word @new, whose token may have
  * pins already. The pin of the thread is gone then. Return false, changing nothing, if the cell
  * names another token.
  */
-CPA_HIDDEN bool cpa_cell_replace(struct cpa_self *self, uint64_t *cell, uint32_t old, uint64_t new);
+CPA_HIDDEN bool cpa_cell_replace(struct cpa_self *self, uint64_t *cell, struct cpa_token *old,
+				 uint64_t new);
 
 /* Join @path into @cell. Without space the cell stays as it is (counted). */
 CPA_HIDDEN void cpa_cell_release(struct cpa_self *self, uint64_t *cell,

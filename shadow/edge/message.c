@@ -8,7 +8,7 @@
 void cpa_message_write_end(struct cpa_self *self, struct cpa_stream_record *record, uint64_t name,
 			   uint64_t bytes)
 {
-	struct cpa_token *t = cpa_token(record->token);
+	struct cpa_token *t = record->token;
 
 	/* Relaxed, as all counters here: sums on which no data depends. */
 	__atomic_fetch_add(&record->stream->written,
@@ -35,8 +35,8 @@ void cpa_message_connects(struct cpa_stream_record *record, uint64_t name, uint6
 	if (!record->cell)
 		return;
 	/* Relaxed: the kernel orders the connect and the accept. */
-	__atomic_store_n(&cpa_token(record->token)->key, name, __ATOMIC_RELAXED);
-	__atomic_store_n(&cpa_token(record->token)->next, socket, __ATOMIC_RELAXED);
+	__atomic_store_n(&record->token->key, name, __ATOMIC_RELAXED);
+	__atomic_store_n(&record->token->next, socket, __ATOMIC_RELAXED);
 }
 
 /* A connection has its name before its write has returned. */
@@ -79,7 +79,7 @@ static bool is_alone(const struct cpa_stream *s, uint64_t place, uint64_t name)
 
 uint64_t cpa_message_socket(struct cpa_stream_found *f)
 {
-	const struct cpa_token *t = cpa_token(f->from[0].token);
+	const struct cpa_token *t = f->from[0].token;
 	struct cpa_stream *s = f->stream;
 	/* SEQ_CST: pairs with cpa_message_accepts(), which all called before they accepted. */
 	uint32_t accepts = __atomic_load_n(&s->accepts, __ATOMIC_SEQ_CST);
@@ -95,7 +95,7 @@ uint64_t cpa_message_socket(struct cpa_stream_found *f)
 /* A record that may be the one, pinned. */
 struct candidate {
 	uint64_t *cell;
-	uint32_t token; /* 0: none */
+	struct cpa_token *token; /* NULL: none */
 	uint64_t place;
 };
 
@@ -118,13 +118,11 @@ static bool find(struct cpa_self *self, struct cpa_stream *s, uint64_t name, uin
 	unsigned opens = 0;
 
 	for (uint64_t i = cpa_stream_first_place(s, places); i < places; i++) {
-		struct candidate c = { &s->record[i % CPA_STREAM_RECORDS], 0, i };
-		const struct cpa_token *t;
+		struct candidate c = { &s->record[i % CPA_STREAM_RECORDS], NULL, i };
+		const struct cpa_token *t = c.token = cpa_cell_pin(c.cell);
 
-		c.token = cpa_cell_pin(c.cell);
-		if (!c.token)
+		if (!t)
 			continue;
-		t = cpa_token(c.token);
 		if (!is_named(t)) {
 			opens++;
 			prefer(self, &open, &c, false);
@@ -147,7 +145,7 @@ static bool find(struct cpa_self *self, struct cpa_stream *s, uint64_t name, uin
 	f->count = 1;
 	f->from[0].cell = named.cell;
 	f->from[0].token = named.token;
-	f->released = cpa_token(named.token)->path.released;
+	f->released = named.token->path.released;
 	return true;
 }
 
@@ -178,7 +176,7 @@ bool cpa_message_next(struct cpa_self *self, struct cpa_stream *s, struct cpa_st
 
 void cpa_message_renew(struct cpa_self *self, struct cpa_stream_found *f, bool took, uint64_t since)
 {
-	const struct cpa_token *t = cpa_token(f->from[0].token);
+	const struct cpa_token *t = f->from[0].token;
 	struct cpa_stream_found later;
 	uint64_t name;
 	bool uncertain;

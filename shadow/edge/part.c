@@ -296,8 +296,8 @@ static void acquire_final(struct cpa_self *self, uint64_t epoch)
 {
 	const struct cpa_thread *row = self->row;
 	uint64_t *cell = &cpa_header()->final;
-	uint32_t token = cpa_cell_pin(cell);
-	const struct cpa_path *path = token ? &cpa_token(token)->path : NULL;
+	struct cpa_token *token = cpa_cell_pin(cell);
+	const struct cpa_path *path = token ? &token->path : NULL;
 	struct cpa_wait wait = { .now = path ? path->released : 0 };
 
 	/* Relaxed: only the thread itself writes it. */

@@ -22,19 +22,17 @@ static unsigned least(const struct cpa_stream_found *f)
 			latest = i;
 	found = latest == 0;
 	for (unsigned i = 0; i < f->count; i++)
-		if (i != latest && cpa_token(f->from[i].token)->path.len <
-					   cpa_token(f->from[found].token)->path.len)
+		if (i != latest && f->from[i].token->path.len < f->from[found].token->path.len)
 			found = i;
 	return found;
 }
 
-void cpa_range_keep(struct cpa_self *self, struct cpa_stream_found *f, uint64_t *cell,
-		    uint32_t token)
+void cpa_range_keep_more(struct cpa_self *self, struct cpa_stream_found *f, uint64_t *cell,
+			 struct cpa_token *token)
 {
 	unsigned i = 0;
 
-	while (i < f->count &&
-	       cpa_token(f->from[i].token)->path.owner != cpa_token(token)->path.owner)
+	while (i < f->count && f->from[i].token->path.owner != token->path.owner)
 		i++;
 	if (i < f->count && !cpa_range_is_later(token, f->from[i].token)) {
 		cpa_cell_unpin(self, cell, token);
@@ -48,24 +46,20 @@ void cpa_range_keep(struct cpa_self *self, struct cpa_stream_found *f, uint64_t 
 		f->count++;
 	f->from[i].cell = cell;
 	f->from[i].token = token;
-}
-
-void cpa_range_kept(struct cpa_stream_found *f)
-{
-	for (unsigned i = 0; i < f->count; i++) {
-		uint64_t released = cpa_token(f->from[i].token)->path.released;
-
-		f->released = released > f->released ? released : f->released;
-	}
+	/* None is later than this was which makes room here. */
+	if (token->path.released > f->released)
+		f->released = token->path.released;
 }
 
 /* The open records, while those of a range are looked for. */
 struct open {
 	uint64_t *cell;
-	uint32_t token, count;
+	struct cpa_token *token;
+	uint32_t count;
 };
 
-static void keep_open(struct cpa_self *self, struct open *open, uint64_t *cell, uint32_t token)
+static void keep_open(struct cpa_self *self, struct open *open, uint64_t *cell,
+		      struct cpa_token *token)
 {
 	open->count++;
 	if (open->count > 1 && !cpa_range_is_later(token, open->token)) {
@@ -93,13 +87,13 @@ static inline __attribute__((always_inline)) uint64_t scan(struct cpa_self *self
 	for (uint64_t i = cpa_stream_first_place(s, places);
 	     i < places && behind < CPA_STREAM_BEHIND; i++) {
 		uint64_t *cell = &s->record[i % CPA_STREAM_RECORDS];
-		uint32_t token = cpa_cell_pin(cell);
+		struct cpa_token *token = cpa_cell_pin(cell);
 		uint64_t begin, end;
 
 		if (!token)
 			continue;
-		begin = get(&cpa_token(token)->key);
-		end = get(&cpa_token(token)->payload);
+		begin = get(&token->key);
+		end = get(&token->payload);
 		if (end == CPA_STREAM_OPEN && begin < to) {
 			keep_open(self, open, cell, token);
 		} else if (begin < to && end > from && end > begin) {
@@ -123,7 +117,7 @@ static bool pin(struct cpa_self *self, struct cpa_stream *s, uint64_t from, uint
 static bool pin_source(struct cpa_self *self, const struct cpa_stream *s, const struct open *open,
 		       uint64_t to, struct cpa_stream_found *f, unsigned depth, bool *uncertain)
 {
-	const struct cpa_token *t = cpa_token(open->token);
+	const struct cpa_token *t = open->token;
 	uint64_t source = get(&t->next), begin = get(&t->key), at = source & CPA_STREAM_BYTES;
 	struct cpa_stream *in;
 	bool same = true;
@@ -143,7 +137,7 @@ static bool pin_source(struct cpa_self *self, const struct cpa_stream *s, const 
 	 * that of the call is another one by now.
 	 */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return same && (uint32_t)get(open->cell) == open->token;
+	return same && (uint32_t)get(open->cell) == t->row;
 }
 
 /* Pin the records of bytes [@from, @to) of @s. False: as pin_source(). */
@@ -189,7 +183,7 @@ bool cpa_range_find(struct cpa_self *self, struct cpa_stream *s, uint64_t from,
 
 	*uncertain = is_open && open.count > 1;
 	if (is_open) {
-		moves = get(&cpa_token(open.token)->next);
+		moves = get(&open.token->next);
 		cpa_range_keep(self, f, open.cell, open.token);
 	} else if (open.count) {
 		cpa_cell_unpin(self, open.cell, open.token);
@@ -198,7 +192,6 @@ bool cpa_range_find(struct cpa_self *self, struct cpa_stream *s, uint64_t from,
 		cpa_stream_drop(self, f);
 		find_moved(self, s, from, f, uncertain);
 	}
-	cpa_range_kept(f);
 	/* Bytes of somebody whom we do not see: numbers of bytes no longer tell who wrote them. */
 	if (!open.count && f->end > (get(&s->written) & CPA_STREAM_BYTES) && !s->broken)
 		__atomic_store_n(&s->broken, 1, __ATOMIC_RELAXED);

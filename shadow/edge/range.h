@@ -21,16 +21,25 @@ CPA_HIDDEN bool cpa_range_find(struct cpa_self *self, struct cpa_stream *s, uint
  * Add the pinned record @token in @cell to what was found. Of two records of one thread the later one is kept:
  * its path continues the path of the earlier one.
  */
-CPA_HIDDEN void cpa_range_keep(struct cpa_self *self, struct cpa_stream_found *found,
-			       uint64_t *cell, uint32_t token);
-
-/* Set found->released, when all records are kept. */
-CPA_HIDDEN void cpa_range_kept(struct cpa_stream_found *found);
+CPA_HIDDEN void cpa_range_keep_more(struct cpa_self *self, struct cpa_stream_found *found,
+				    uint64_t *cell, struct cpa_token *token);
+static inline void cpa_range_keep(struct cpa_self *self, struct cpa_stream_found *found,
+				  uint64_t *cell, struct cpa_token *token)
+{
+	if (unlikely(found->count)) {
+		cpa_range_keep_more(self, found, cell, token);
+		return;
+	}
+	found->from[0].cell = cell;
+	found->from[0].token = token;
+	found->count = 1;
+	found->released = token->path.released;
+}
 
 /* Whether the path of @token was left no earlier than that of @than. */
-static inline bool cpa_range_is_later(uint32_t token, uint32_t than)
+static inline bool cpa_range_is_later(const struct cpa_token *token, const struct cpa_token *than)
 {
-	return cpa_token(token)->path.released >= cpa_token(than)->path.released;
+	return token->path.released >= than->path.released;
 }
 
 #endif

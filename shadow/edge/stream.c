@@ -67,32 +67,30 @@ static void take_part(const struct cpa_self *self, uint32_t end[])
 	}
 }
 
-/* A new token with the thread's path and these bytes. 0: no space (counted). */
-static uint32_t token_new(struct cpa_self *self, uint64_t begin, uint64_t end)
+/* A new token with the thread's path and these bytes. NULL: no space (counted). */
+static struct cpa_token *token_new(struct cpa_self *self, uint64_t begin, uint64_t end)
 {
-	uint32_t row = cpa_token_new(self, &self->row->path);
-	struct cpa_token *t = row ? cpa_token(row) : NULL;
+	struct cpa_token *t = cpa_token_make(self, &self->row->path);
 
 	if (!t)
-		return 0;
+		return NULL;
 	/* Relaxed: published by the cell. Threads that lost a race may read them late. */
 	__atomic_store_n(&t->key, begin, __ATOMIC_RELAXED);
 	__atomic_store_n(&t->payload, end, __ATOMIC_RELAXED);
 	__atomic_store_n(&t->left, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&t->next, 0, __ATOMIC_RELAXED);
-	return row;
+	return t;
 }
 
 /* Put @word into @cell, whatever is there. */
 static void put(struct cpa_self *self, uint64_t *cell, uint64_t word)
 {
-	for (;;) {
-		uint32_t old = cpa_cell_pin(cell);
+	struct cpa_token *old = NULL; /* as in most cases */
 
-		if (cpa_cell_replace(self, cell, old, word))
-			return;
+	while (!cpa_cell_replace(self, cell, old, word)) {
 		if (old)
 			cpa_cell_unpin(self, cell, old);
+		old = cpa_cell_pin(cell);
 	}
 }
 
@@ -102,7 +100,7 @@ static void put_last(struct cpa_self *self, struct cpa_stream_record *record)
 
 	record->place = __atomic_fetch_add(&s->records, 1, __ATOMIC_RELAXED);
 	record->cell = &s->record[record->place % CPA_STREAM_RECORDS];
-	put(self, record->cell, CPA_CELL_PIN | record->token);
+	put(self, record->cell, CPA_CELL_PIN | record->token->row);
 }
 
 /*
@@ -127,15 +125,14 @@ static bool use_again(struct cpa_self *self, struct cpa_stream_record *record)
 {
 	struct cpa_stream *s = record->stream;
 	uint64_t place = self->failed_place, *cell = &s->record[place % CPA_STREAM_RECORDS];
-	uint32_t old;
+	struct cpa_token *old;
 
 	self->failed = NULL;
 	if (place < cpa_stream_first_place(s, get(&s->records)) || !(old = cpa_cell_pin(cell)))
 		return false;
 	/* Another record of no bytes of this thread would do as well. */
-	if (cpa_token(old)->path.owner != self->row->path.owner ||
-	    get(&cpa_token(old)->key) != get(&cpa_token(old)->payload) ||
-	    !cpa_cell_replace(self, cell, old, CPA_CELL_PIN | record->token)) {
+	if (old->path.owner != self->row->path.owner || get(&old->key) != get(&old->payload) ||
+	    !cpa_cell_replace(self, cell, old, CPA_CELL_PIN | record->token->row)) {
 		cpa_cell_unpin(self, cell, old);
 		return false;
 	}
@@ -198,14 +195,14 @@ void cpa_stream_write_end(struct cpa_self *self, struct cpa_stream_record *recor
 	if (unlikely(!bytes)) {
 		self->failed = s;
 		self->failed_place = record->place;
-	} else if (unlikely((uint32_t)get(record->cell) != record->token &&
+	} else if (unlikely((uint32_t)get(record->cell) != record->token->row &&
 			    !put_again(self, record))) {
 		return;
 	}
 	begin &= CPA_STREAM_BYTES;
 	/* Relaxed: a reader that finds it open still takes it for that. */
-	__atomic_store_n(&cpa_token(record->token)->key, begin, __ATOMIC_RELAXED);
-	__atomic_store_n(&cpa_token(record->token)->payload, begin + bytes, __ATOMIC_RELAXED);
+	__atomic_store_n(&record->token->key, begin, __ATOMIC_RELAXED);
+	__atomic_store_n(&record->token->payload, begin + bytes, __ATOMIC_RELAXED);
 	cpa_cell_unpin(self, record->cell, record->token);
 }
 
@@ -215,17 +212,17 @@ void cpa_stream_pass(struct cpa_stream_record *record, uint32_t source)
 
 	/* Relaxed: a thread reads these bytes after the original call began, which orders the store. */
 	if (record->cell)
-		__atomic_store_n(&cpa_token(record->token)->next,
-				 (uint64_t)source << CPA_STREAM_SOURCE | at, __ATOMIC_RELAXED);
+		__atomic_store_n(&record->token->next, (uint64_t)source << CPA_STREAM_SOURCE | at,
+				 __ATOMIC_RELAXED);
 }
 
 void cpa_stream_pass_end(struct cpa_self *self, struct cpa_stream_record *record, uint64_t from,
 			 uint64_t bytes)
 {
-	const struct cpa_token *first = record->cell ? cpa_token(record->token) : NULL;
-	uint32_t second;
+	const struct cpa_token *first = record->token;
+	struct cpa_token *second;
 
-	if (unlikely(!first)) {
+	if (unlikely(!record->cell)) {
 		cpa_stream_write_end(self, record, bytes);
 		return;
 	}
@@ -238,10 +235,10 @@ void cpa_stream_pass_end(struct cpa_self *self, struct cpa_stream_record *record
 		cpa_stream_wrote(record->stream, bytes);
 		return;
 	}
-	if (likely(cpa_cell_replace(self, record->cell, record->token, CPA_CELL_PIN | second)))
+	if (likely(cpa_cell_replace(self, record->cell, record->token, CPA_CELL_PIN | second->row)))
 		record->token = second;
 	else /* others needed the place meanwhile: there will be one more */
-		cpa_token_free(self, second);
+		cpa_token_drop(self, second);
 	cpa_stream_write_end(self, record, bytes);
 	/* RELEASE: the record is there before the source's are swept. Pairs with cpa_range_find(). */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
@@ -249,7 +246,7 @@ void cpa_stream_pass_end(struct cpa_self *self, struct cpa_stream_record *record
 
 static void empty(struct cpa_self *self, uint64_t *cell)
 {
-	uint32_t token = cpa_cell_pin(cell);
+	struct cpa_token *token = cpa_cell_pin(cell);
 
 	if (token && !cpa_cell_replace(self, cell, token, 0))
 		cpa_cell_unpin(self, cell, token);
@@ -317,33 +314,33 @@ bool cpa_stream_next(struct cpa_self *self, struct cpa_stream *s, struct cpa_str
 
 bool cpa_stream_end(struct cpa_self *self, struct cpa_stream *s, struct cpa_stream_found *f)
 {
-	uint32_t token = cpa_merge_take(&s->ended);
+	uint32_t row = cpa_merge_take(&s->ended);
 
 	(void)self;
 	cpa_stream_found_init(f, s, get(&s->taken));
-	if (!token) {
+	if (!row) {
 		add(&s->unmatched, 1);
 		return false;
 	}
 	f->ends = true;
 	f->count = 1;
-	f->from[0].token = token;
-	f->released = cpa_token(token)->path.released;
+	f->from[0].token = cpa_token(row);
+	f->released = f->from[0].token->path.released;
 	return true;
 }
 
-/* Whether the thread has the token in @cell pinned, as part of @f: its row, and then no longer. */
-static uint32_t pinned(struct cpa_stream_found *f, const uint64_t *cell)
+/* The token in @cell, if the thread has it pinned as part of @f, which then has it no longer. */
+static struct cpa_token *pinned(struct cpa_stream_found *f, const uint64_t *cell)
 {
 	for (unsigned i = 0; i < f->count; i++) {
-		uint32_t token = f->from[i].token;
+		struct cpa_token *token = f->from[i].token;
 
 		if (f->from[i].cell == cell && token) {
-			f->from[i].token = 0;
+			f->from[i].token = NULL;
 			return token;
 		}
 	}
-	return 0;
+	return NULL;
 }
 
 /* The record @t was read to its last byte at clock @now. */
@@ -362,9 +359,9 @@ static void take_out(struct cpa_self *self, struct cpa_stream_found *f, uint64_t
 {
 	struct cpa_stream *s = f->stream;
 	uint64_t *cell = f->from[0].cell;
-	uint32_t token = pinned(f, cell);
+	struct cpa_token *token = pinned(f, cell);
 
-	count_stay(s, cpa_token(token), now);
+	count_stay(s, token, now);
 	if (!cpa_cell_replace(self, cell, token, 0))
 		cpa_cell_unpin(self, cell, token);
 	/* Relaxed: as in cpa_stream_sweep(). Another place stays until the places come round. */
@@ -380,17 +377,17 @@ void cpa_stream_sweep(struct cpa_self *self, struct cpa_stream_found *f, uint64_
 
 	for (uint64_t i = cpa_stream_first_place(s, places); i < places; i++) {
 		uint64_t *cell = &s->record[i % CPA_STREAM_RECORDS];
-		uint32_t token = pinned(f, cell);
+		struct cpa_token *token = pinned(f, cell);
 
 		if (!token)
 			token = cpa_cell_pin(cell);
 		if (!token)
-			return; /* it is about to come, or never will */
-		if (get(&cpa_token(token)->payload) > f->end) { /* CPA_STREAM_OPEN is */
+			return;			     /* it is about to come, or never will */
+		if (get(&token->payload) > f->end) { /* CPA_STREAM_OPEN is */
 			cpa_cell_unpin(self, cell, token);
 			return;
 		}
-		count_stay(s, cpa_token(token), now);
+		count_stay(s, token, now);
 		if (!cpa_cell_replace(self, cell, token, 0)) {
 			cpa_cell_unpin(self, cell, token);
 			return; /* another reader goes on; or the writer uses the place again */
@@ -406,63 +403,74 @@ static void give_back(struct cpa_self *self, struct cpa_stream_found *f)
 	uint64_t none = 0;
 
 	/* RELEASE: as in cpa_merge_release(). */
-	if (!__atomic_compare_exchange_n(&f->stream->ended, &none, f->from[0].token, false,
+	if (!__atomic_compare_exchange_n(&f->stream->ended, &none, f->from[0].token->row, false,
 					 __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-		cpa_token_free(self, f->from[0].token);
+		cpa_token_drop(self, f->from[0].token);
 }
 
 void cpa_stream_drop(struct cpa_self *self, struct cpa_stream_found *f)
 {
-	if (f->ends)
+	if (unlikely(f->ends))
 		give_back(self, f);
-	for (unsigned i = 0; i < f->count && !f->ends; i++)
-		if (f->from[i].token)
-			cpa_cell_unpin(self, f->from[i].cell, f->from[i].token);
+	else
+		for (unsigned i = 0; i < f->count; i++)
+			if (f->from[i].token)
+				cpa_cell_unpin(self, f->from[i].cell, f->from[i].token);
 	f->count = 0;
 }
 
-static void join_one(struct cpa_self *self, const struct cpa_stream_found *f, unsigned i,
-		     struct cpa_wait *w)
+static void join_one(struct cpa_self *self, const struct cpa_stream_found *f,
+		     const struct cpa_token *token, struct cpa_wait *w)
 {
 	cpa_journal_stream(self, f->stream, f->bytes);
-	cpa_acquire_path(self, &cpa_token(f->from[i].token)->path, w);
+	cpa_acquire_path(self, &token->path, w);
+}
+
+/* The @first of them has been joined. */
+static __attribute__((noinline)) void join_others(struct cpa_self *self,
+						  const struct cpa_stream_found *f,
+						  const struct cpa_token *first, struct cpa_wait *w)
+{
+	uint32_t from = w->from;
+
+	for (unsigned i = 0; i < f->count; i++)
+		if (f->from[i].token != first)
+			join_one(self, f, f->from[i].token, w);
+	w->from = from;
 }
 
 /* Join the latest first: it is the one that ended the wait. */
-static void join_all(struct cpa_self *self, struct cpa_stream_found *f, struct cpa_wait *w)
+static void join_all(struct cpa_self *self, const struct cpa_stream_found *f, struct cpa_wait *w)
 {
-	unsigned first = 0;
-	uint32_t from;
+	const struct cpa_token *first = f->from[0].token;
 
 	for (unsigned i = 1; i < f->count; i++)
-		if (cpa_range_is_later(f->from[i].token, f->from[first].token))
-			first = i;
+		if (cpa_range_is_later(f->from[i].token, first))
+			first = f->from[i].token;
 	w->observed_only = false;
 	join_one(self, f, first, w);
 	w->arrived = w->now; /* it is on the path: the others end nothing */
-	from = w->from ? w->from : cpa_token(f->from[first].token)->path.node;
-	for (unsigned i = 0; i < f->count; i++)
-		if (i != first)
-			join_one(self, f, i, w);
-	w->from = from;
+	if (!w->from)
+		w->from = first->path.node;
+	if (unlikely(f->count > 1))
+		join_others(self, f, first, w);
 }
 
 void cpa_stream_join(struct cpa_self *self, struct cpa_stream_found *f, bool took, bool blocked,
 		     struct cpa_wait *w)
 {
 	struct cpa_stream *s = f->stream;
-	uint64_t waited = w->now - w->arrived;
 
+	if (blocked) {
+		add(&s->waits, 1);
+		add(&s->waiting, w->now - w->arrived);
+	}
 	join_all(self, f, w);
 	if (took && cpa_stream_is_by_name(s))
 		take_out(self, f, w->now);
 	else if (took)
 		cpa_stream_sweep(self, f, w->now);
 	cpa_stream_drop(self, f);
-	if (blocked) {
-		add(&s->waits, 1);
-		add(&s->waiting, waited);
-	}
 }
 
 void cpa_stream_close(struct cpa_self *self, struct cpa_stream *s)
@@ -473,14 +481,14 @@ void cpa_stream_close(struct cpa_self *self, struct cpa_stream *s)
 
 void cpa_stream_room(struct cpa_self *self, struct cpa_stream *s, enum cpa_stream_room how)
 {
-	uint32_t token;
+	struct cpa_token *token;
 
 	cpa_journal_release(self, NULL, 0, 0);
 	token = token_new(self, how, 0);
 	if (token)
 		put(self,
 		    &s->room[__atomic_fetch_add(&s->rooms, 1, __ATOMIC_RELAXED) % CPA_STREAM_ROOMS],
-		    token);
+		    token->row);
 }
 
 /*
@@ -502,13 +510,12 @@ static bool find_room(struct cpa_self *self, struct cpa_stream *s, uint64_t sinc
 	cpa_stream_found_init(f, s, 0);
 	for (unsigned i = 0; i < CPA_STREAM_ROOMS; i++) {
 		uint64_t *cell = &s->room[i], released;
-		uint32_t token = cpa_cell_pin(cell);
+		struct cpa_token *token = cpa_cell_pin(cell);
 
 		if (!token)
 			continue;
-		released = cpa_token(token)->path.released;
-		if (released <= since ||
-		    (!closes && get(&cpa_token(token)->key) == CPA_ROOM_CLOSE) ||
+		released = token->path.released;
+		if (released <= since || (!closes && get(&token->key) == CPA_ROOM_CLOSE) ||
 		    (f->count && !made_room(released, f->released, woken))) {
 			cpa_cell_unpin(self, cell, token);
 			continue;
@@ -537,10 +544,8 @@ bool cpa_stream_room_first(struct cpa_self *self, struct cpa_stream *s, uint64_t
 
 void cpa_stream_room_join(struct cpa_self *self, struct cpa_stream_found *f, struct cpa_wait *w)
 {
-	uint64_t waited = w->now - w->arrived;
-
+	add(&f->stream->blocked, 1);
+	add(&f->stream->blocking, w->now - w->arrived);
 	join_all(self, f, w);
 	cpa_stream_drop(self, f);
-	add(&f->stream->blocked, 1);
-	add(&f->stream->blocking, waited);
 }

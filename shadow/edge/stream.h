@@ -99,7 +99,7 @@ struct cpa_stream_record {
 	struct cpa_stream *stream;
 	uint64_t *cell; /* NULL: no space for a record */
 	uint64_t place;
-	uint32_t token;
+	struct cpa_token *token;
 	bool fits; /* there is room for the write: it does not wait for a read */
 };
 
@@ -140,7 +140,7 @@ struct cpa_stream_found {
 	bool ends; /* the path is that of who closed the stream */
 	struct {
 		uint64_t *cell;
-		uint32_t token; /* 0: no longer pinned */
+		struct cpa_token *token; /* NULL: no longer pinned */
 	} from[CPA_STREAM_OWNERS];
 };
 

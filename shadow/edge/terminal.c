@@ -20,10 +20,10 @@ struct span {
 };
 
 /* The record @token in @cell is pinned: keep it, if it is in @span. */
-static void consider(struct cpa_self *self, struct span *span, uint64_t *cell, uint32_t token,
-		     struct cpa_stream_found *f)
+static void consider(struct cpa_self *self, struct span *span, uint64_t *cell,
+		     struct cpa_token *token, struct cpa_stream_found *f)
 {
-	uint64_t released = cpa_token(token)->path.released;
+	uint64_t released = token->path.released;
 
 	span->older += released <= span->after;
 	if (released > span->after && released <= span->until)
@@ -40,7 +40,7 @@ static bool scan(struct cpa_self *self, struct cpa_stream *s, struct span *span,
 
 	while (i-- > first && span->older < OLDER) {
 		uint64_t *cell = &s->record[i % CPA_STREAM_RECORDS];
-		uint32_t token = cpa_cell_pin(cell);
+		struct cpa_token *token = cpa_cell_pin(cell);
 
 		if (token)
 			consider(self, span, cell, token, f);
@@ -78,6 +78,5 @@ bool cpa_terminal_find(struct cpa_self *self, struct cpa_stream *s, uint64_t sin
 		return false;
 	}
 	__atomic_fetch_add(&s->reads, 1, __ATOMIC_RELAXED);
-	cpa_range_kept(f);
 	return true;
 }
