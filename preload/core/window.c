@@ -474,7 +474,7 @@ struct cpa_worker *cpa_enter_known(void)
 	return cpa_tls.worker;
 }
 
-struct cpa_worker *cpa_enter_any(void)
+struct cpa_worker *cpa_enter_any_slow(void)
 {
 	struct cpa_worker *w = cpa_enter_known();
 	int err = errno;

@@ -49,8 +49,17 @@ CPA_HIDDEN void cpa_window_jump(uint64_t target);
  * not be missed. The caller makes no event then. cpa_enter_known(): as cpa_enter_any(), but never
  * allocates a thread row, as very many threads may never be in a part.
  */
-CPA_HIDDEN struct cpa_worker *cpa_enter_any(void);
+CPA_HIDDEN struct cpa_worker *cpa_enter_any_slow(void);
 CPA_HIDDEN struct cpa_worker *cpa_enter_known(void);
+static inline struct cpa_worker *cpa_enter_any(void)
+{
+	struct cpa_worker *w = cpa_tls.worker;
+
+	if (unlikely(!*cpa_alive || cpa_tls.inside || !w || cpa_window_moved(w)))
+		return cpa_enter_any_slow();
+	cpa_reenter();
+	return w;
+}
 
 /* Whether the calling thread, which entered by cpa_enter_any(), is in a part. */
 static inline bool cpa_window_is_in(const struct cpa_worker *w)

@@ -9,16 +9,19 @@ void cpa_batch_sends(struct cpa_batch *batch, int fd, const struct mmsghdr *mess
 	batch->n = 0;
 	if (!n || fd < 0)
 		return;
-	batch->use[batch->n++] = cpa_socket_sends_message(fd, &messages->msg_hdr, caller);
+	cpa_socket_sends_message(&batch->use[batch->n++], fd, &messages->msg_hdr, caller);
 	s = batch->use[0].stream;
 	if (s && !cpa_stream_is_by_name(s))
 		return;
-	for (; batch->n < n && batch->n < CPA_BATCH_MOST; batch->n++)
+	for (; batch->n < n && batch->n < CPA_BATCH_MOST; batch->n++) {
+		struct cpa_stream_use *use = &batch->use[batch->n];
+
 		/* If the first has no address, none is looked for in others. */
-		batch->use[batch->n] =
-			s && s == cpa_descriptor_out(fd) ?
-				cpa_stream_writes(fd, NULL, SIZE_MAX, caller) :
-				cpa_socket_sends_message(fd, &messages[batch->n].msg_hdr, caller);
+		if (s && s == cpa_descriptor_out(fd))
+			cpa_stream_writes(use, fd, NULL, SIZE_MAX, caller);
+		else
+			cpa_socket_sends_message(use, fd, &messages[batch->n].msg_hdr, caller);
+	}
 }
 
 bool cpa_batch_sent(struct cpa_batch *batch, const struct mmsghdr *messages, int ret,

@@ -77,31 +77,33 @@ static bool connected_by_name(struct cpa_stream_use *use)
 
 	/* SEQ_CST: as above. */
 	__atomic_fetch_add(&connects_ended, 1, __ATOMIC_SEQ_CST);
-	return use->alone && use->begun == begun && use->record.cell;
+	return use->alone && use->begun == begun && use->record.stream && use->record.cell;
 }
 
-struct cpa_stream_use cpa_socket_connects(int fd, const void *to, socklen_t size, uint64_t caller)
+void cpa_socket_connects(struct cpa_stream_use *use, int fd, const void *to, socklen_t size,
+			 uint64_t caller)
 {
-	struct cpa_stream_use use = { 0 };
 	bool inside = cpa_tls.inside;
 	int err = errno;
 	struct address address;
 	uint32_t row;
 
+	use->stream = NULL;
+	use->socket = 0;
 	if (!*cpa_alive || !copy_address(&address, to, size))
-		return use;
+		return;
 	cpa_reenter();
 	row = cpa_look_listening(fd, &address.name, size);
 	cpa_tls.inside = inside;
 	if (row) {
-		use = cpa_stream_write(cpa_stream(row), NULL, SIZE_MAX, caller);
+		use->stream = cpa_stream(row);
+		cpa_stream_write(use, NULL, SIZE_MAX, caller);
 		cpa_reenter();
 		if (address.name.ss_family == AF_UNIX)
-			connects_by_name(&use, fd);
+			connects_by_name(use, fd);
 		cpa_tls.inside = inside;
 	}
 	errno = err;
-	return use;
 }
 
 /* What @look says of @fd. */
@@ -145,16 +147,14 @@ bool cpa_socket_connected(struct cpa_stream_use *use, int fd, int ret, uint64_t 
 	return cpa_stream_was_written(use, connects ? 0 : -1, caller);
 }
 
-struct cpa_stream_use cpa_socket_accepts(int fd, uint64_t caller)
+void cpa_socket_accepts(struct cpa_stream_use *use, int fd, uint64_t caller)
 {
-	struct cpa_stream_use use = cpa_stream_reads(fd, caller);
-
-	if (use.stream && use.stream->kind == CPA_STREAM_CONNECTION) {
+	cpa_stream_reads(use, fd, caller);
+	if (use->stream && use->stream->kind == CPA_STREAM_CONNECTION) {
 		const struct cpa_worker *w = cpa_tls.worker;
 
-		cpa_message_accepts(use.stream, w ? w->self.number : 0);
+		cpa_message_accepts(use->stream, w ? w->self.number : 0);
 	}
-	return use;
 }
 
 bool cpa_socket_accepted(struct cpa_stream_use *use, int ret, uint64_t caller)
@@ -191,25 +191,28 @@ static bool takes_address(const struct cpa_stream *s)
 	return *cpa_alive && (!s || s->kind == CPA_STREAM_UDP || s->kind == CPA_STREAM_DATAGRAM);
 }
 
-struct cpa_stream_use cpa_socket_sends(int fd, const void *to, socklen_t size, uint64_t caller)
+void cpa_socket_sends(struct cpa_stream_use *use, int fd, const void *to, socklen_t size,
+		      uint64_t caller)
 {
 	struct cpa_stream *s = cpa_descriptor_out(fd);
 	struct address address;
 
 	if (to && takes_address(s) && copy_address(&address, to, size))
 		s = messages_to(&address);
-	return s ? cpa_stream_write(s, NULL, SIZE_MAX, caller) : (struct cpa_stream_use){ 0 };
+	use->stream = s;
+	if (s)
+		cpa_stream_write(use, NULL, SIZE_MAX, caller);
 }
 
-struct cpa_stream_use cpa_socket_sends_message(int fd, const struct msghdr *message,
-					       uint64_t caller)
+void cpa_socket_sends_message(struct cpa_stream_use *use, int fd, const struct msghdr *message,
+			      uint64_t caller)
 {
 	const struct cpa_stream *s = cpa_descriptor_out(fd);
 	struct msghdr m = { 0 };
 
 	if (takes_address(s) && !copy(&m, message, sizeof(m)))
 		m.msg_name = NULL;
-	return cpa_socket_sends(fd, m.msg_name, m.msg_namelen, caller);
+	cpa_socket_sends(use, fd, m.msg_name, m.msg_namelen, caller);
 }
 
 /*

@@ -20,22 +20,22 @@
 #define CPA_ADDRESS(argument) ((const void *)(argument).__sockaddr__)
 
 /* The thread is about to connect @fd to the address @to. */
-CPA_HIDDEN struct cpa_stream_use cpa_socket_connects(int fd, const void *to, socklen_t size,
-						     uint64_t caller);
+CPA_HIDDEN void cpa_socket_connects(struct cpa_stream_use *use, int fd, const void *to,
+				    socklen_t size, uint64_t caller);
 /* connect() returned @ret. Return whether the accept() that it waited for is known. */
 CPA_HIDDEN bool cpa_socket_connected(struct cpa_stream_use *use, int fd, int ret, uint64_t caller);
 
 /* The thread is about to accept a connection at @fd. */
-CPA_HIDDEN struct cpa_stream_use cpa_socket_accepts(int fd, uint64_t caller);
+CPA_HIDDEN void cpa_socket_accepts(struct cpa_stream_use *use, int fd, uint64_t caller);
 /* accept() returned @ret. Return as cpa_stream_did_read(). */
 CPA_HIDDEN bool cpa_socket_accepted(struct cpa_stream_use *use, int ret, uint64_t caller);
 
 /* The thread is about to send to the address @to, if there is one, or to what @fd is connected to. */
-CPA_HIDDEN struct cpa_stream_use cpa_socket_sends(int fd, const void *to, socklen_t size,
-						  uint64_t caller);
+CPA_HIDDEN void cpa_socket_sends(struct cpa_stream_use *use, int fd, const void *to, socklen_t size,
+				 uint64_t caller);
 
 /* As cpa_socket_sends(), with the address in @message. */
-CPA_HIDDEN struct cpa_stream_use cpa_socket_sends_message(int fd, const struct msghdr *message,
-							  uint64_t caller);
+CPA_HIDDEN void cpa_socket_sends_message(struct cpa_stream_use *use, int fd,
+					 const struct msghdr *message, uint64_t caller);
 
 #endif

@@ -141,7 +141,7 @@ void cpa_stdio_end(void)
 
 	if (left <= 0 || !original_write)
 		return;
-	use = cpa_stream_writes(file->_fileno, NULL, SIZE_MAX, CPA_CALLER());
+	cpa_stream_writes(&use, file->_fileno, NULL, SIZE_MAX, CPA_CALLER());
 	if (use.stream && use.stream->kind != CPA_STREAM_EVENTFD)
 		cpa_stream_did_write(&use, left, CPA_CALLER());
 }

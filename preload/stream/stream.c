@@ -98,7 +98,7 @@ void cpa_stream_take(struct cpa_worker *w, struct cpa_stream_found *found, bool 
 		blocked = cpa_event_waited(w, kind, caller, found->released > called ? called : 0,
 					   &wait);
 	else
-		wait.now = wait.arrived = cpa_event(w, kind, caller, 0);
+		wait.now = wait.arrived = cpa_event_usual(w, kind, caller, 0);
 	arrived = wait.arrived;
 	if (unlikely(blocked && found->ends && is_unseen_end(w, found, &wait, arrived))) {
 		cpa_stream_drop(&w->self, found);
@@ -229,30 +229,29 @@ bool cpa_stream_was_read(struct cpa_stream_use *use, ssize_t ret, const void *by
 		is_known = true;
 	}
 	if (is_known)
-		cpa_done(w);
+		cpa_done_usual(w);
 	else
 		cpa_leave();
 	errno = err;
 	return is_known;
 }
 
-struct cpa_stream_use cpa_stream_write(struct cpa_stream *s, const void *bytes, size_t size,
-				       uint64_t caller)
+void cpa_stream_write(struct cpa_stream_use *use, const void *bytes, size_t size, uint64_t caller)
 {
-	struct cpa_stream_use use = { .stream = s };
+	struct cpa_stream *s = use->stream;
 	struct cpa_worker *w;
 	int err = errno;
 
-	if (s->kind == CPA_STREAM_EVENTFD)
-		use.value = value_at(bytes);
+	use->record.stream = NULL;
+	use->name = use->socket = 0;
+	use->value = s->kind == CPA_STREAM_EVENTFD ? value_at(bytes) : 0;
 	w = cpa_enter();
 	if (w) {
-		cpa_event(w, CPA_EV_WRITE, caller, 0);
-		cpa_stream_write_begin(&w->self, s, size, &use.record);
-		cpa_done(w);
+		cpa_event_usual(w, CPA_EV_WRITE, caller, 0);
+		cpa_stream_write_begin(&w->self, s, size, &use->record);
+		cpa_done_usual(w);
 	}
 	errno = err;
-	return use;
 }
 
 void cpa_stream_waited_for_room(struct cpa_worker *w, struct cpa_stream *s, uint64_t caller)
@@ -328,8 +327,8 @@ bool cpa_stream_was_written(struct cpa_stream_use *use, ssize_t ret, uint64_t ca
 		cpa_message_write_end(&w->self, &use->record, name_of(use, ret), n);
 	else
 		cpa_stream_write_end(&w->self, &use->record, n);
-	is_known = unlikely(cpa_stream_was_blocked(w)) && cpa_window_is_in(w) &&
-		   was_known(w, use, caller);
+	is_known = likely(!cpa_stream_was_blocked(w)) ||
+		   (cpa_window_is_in(w) && was_known(w, use, caller));
 	cpa_leave();
 	errno = err;
 	return is_known;

@@ -2,11 +2,11 @@
 /*
  * preload/stream/stream.h - reads and writes of streams, around the original calls
  *
- *	struct cpa_stream_use use = cpa_stream_reads(fd, caller);
+ *	cpa_stream_reads(&use, fd, caller);
  *	ret = read(...);
  *	if (!cpa_stream_did_read(&use, ret, ...))		false: it is like any other call
  *
- *	struct cpa_stream_use use = cpa_stream_writes(fd, bytes, size, caller);
+ *	cpa_stream_writes(&use, fd, bytes, size, caller);
  *	ret = write(...);
  *	if (!cpa_stream_did_write(&use, ret, ...))		false: it is like any other call
  *
@@ -57,16 +57,13 @@ static inline size_t cpa_stream_room_in(const struct iovec *piece, size_t n)
 /* cpa_stream_reads(), of a stream. */
 CPA_HIDDEN void cpa_stream_read_begin(struct cpa_stream_use *use, uint64_t caller);
 
-static inline struct cpa_stream_use cpa_stream_reads(int fd, uint64_t caller)
+static inline void cpa_stream_reads(struct cpa_stream_use *use, int fd, uint64_t caller)
 {
-	struct cpa_stream_use use;
-
-	use.stream = cpa_descriptor_in(fd);
-	if (unlikely(use.stream)) {
-		use.fd = fd;
-		cpa_stream_read_begin(&use, caller);
+	use->stream = cpa_descriptor_in(fd);
+	if (unlikely(use->stream)) {
+		use->fd = fd;
+		cpa_stream_read_begin(use, caller);
 	}
-	return use;
 }
 
 /* cpa_stream_did_read(), of a stream. */
@@ -83,27 +80,26 @@ static inline bool cpa_stream_did_read(struct cpa_stream_use *use, ssize_t ret, 
 	return unlikely(use->stream) && cpa_stream_was_read(use, ret, bytes, caller);
 }
 
-/* cpa_stream_writes(), of a descriptor that is an end of @s. */
-CPA_HIDDEN struct cpa_stream_use cpa_stream_write(struct cpa_stream *s, const void *bytes,
-						  size_t size, uint64_t caller);
+/* cpa_stream_writes(), of use->stream. */
+CPA_HIDDEN void cpa_stream_write(struct cpa_stream_use *use, const void *bytes, size_t size,
+				 uint64_t caller);
 
 /*
  * A write of @size (SIZE_MAX: not known) @bytes (NULL: they lie in several pieces) is about to begin. Once it has, another thread
  * may have been woken by it, and have freed them: they are not read later.
  */
-static inline struct cpa_stream_use cpa_stream_writes(int fd, const void *bytes, size_t size,
-						      uint64_t caller)
+static inline void cpa_stream_writes(struct cpa_stream_use *use, int fd, const void *bytes,
+				     size_t size, uint64_t caller)
 {
-	struct cpa_stream *s = cpa_descriptor_out(fd);
-
-	return unlikely(s) ? cpa_stream_write(s, bytes, size, caller) :
-			     (struct cpa_stream_use){ 0 };
+	use->stream = cpa_descriptor_out(fd);
+	if (unlikely(use->stream))
+		cpa_stream_write(use, bytes, size, caller);
 }
 
 /* cpa_stream_did_write(), of a stream. */
 CPA_HIDDEN bool cpa_stream_was_written(struct cpa_stream_use *use, ssize_t ret, uint64_t caller);
 
-/* The write returned @ret. Return whether the read that it waited for is known. */
+/* The write returned @ret. Return whether it is known what it waited for, or it was not blocked. */
 static inline bool cpa_stream_did_write(struct cpa_stream_use *use, ssize_t ret, uint64_t caller)
 {
 	return unlikely(use->stream) && cpa_stream_was_written(use, ret, caller);

@@ -181,7 +181,7 @@ static void suspended(uint64_t caller)
                                                                                     \
 		if (was_blocked())                                                  \
 			blocked(CPA_EXT_OTHER, CPA_CALLER());                       \
-		use = cpa_socket_accepts(fd, CPA_CALLER());                         \
+		cpa_socket_accepts(&use, fd, CPA_CALLER());                         \
 		ret = REAL(name) arguments;                                         \
 		if (!cpa_socket_accepted(&use, ret, CPA_CALLER()) && was_blocked()) \
 			blocked(CPA_EXT_ACCEPT, CPA_CALLER());                      \
@@ -206,7 +206,7 @@ static void suspended(uint64_t caller)
                                                                                 \
 		if (was_blocked())                                              \
 			blocked(CPA_EXT_OTHER, CPA_CALLER());                   \
-		use_ = cpa_stream_reads((moves) ? (fd) : -1, CPA_CALLER());     \
+		cpa_stream_reads(&use_, (moves) ? (fd) : -1, CPA_CALLER());     \
 		ret_ = (call);                                                  \
 		if (!((ret_ || (room)) &&                                       \
 		      cpa_stream_did_read(&use_, ret_, bytes, CPA_CALLER())) && \
@@ -217,8 +217,8 @@ static void suspended(uint64_t caller)
 		COUNT_BYTES(bytes_read, ret_);                                  \
 		ret_;                                                           \
 	})
-#define WRITE(fd, moves, bytes, size, call)                                             \
-	WRITE_TO(cpa_stream_writes((moves) ? (fd) : -1, bytes, size, CPA_CALLER()), fd, \
+#define WRITE(fd, moves, bytes, size, call)                                                    \
+	WRITE_TO(cpa_stream_writes(&use_, (moves) ? (fd) : -1, bytes, size, CPA_CALLER()), fd, \
 		 (size) == SIZE_MAX ? 0 : (size), call)
 /* @whole: bytes that the call is asked to write; 0: not known. */
 #define WRITE_TO(begin, fd, whole, call)                                               \
@@ -228,7 +228,7 @@ static void suspended(uint64_t caller)
                                                                                        \
 		if (was_blocked())                                                     \
 			blocked(CPA_EXT_OTHER, CPA_CALLER());                          \
-		use_ = (begin);                                                        \
+		(begin);                                                               \
 		ret_ = (call);                                                         \
 		if (!cpa_stream_did_write(&use_, ret_, CPA_CALLER()) && was_blocked()) \
 			blocked(CPA_EXT_WRITE, CPA_CALLER());                          \
@@ -271,7 +271,7 @@ static void suspended(uint64_t caller)
 			return PEEK(fd, REAL(name) arguments);                         \
 		return READ(fd, !(flags & BESIDES), room, NULL, REAL(name) arguments); \
 	}
-/* @begin: what cpa_stream_writes() would return. */
+/* @begin: does with `use_` what cpa_stream_writes() would. */
 #define SENDING(name, parameters, arguments, begin)                  \
 	CPA_EXPORT ssize_t name parameters                           \
 	{                                                            \
@@ -367,14 +367,14 @@ MOVING(pwrite, (int fd, const void *from, size_t n, off_t at), (fd, from, n, at)
 MOVING(pwrite64, (int fd, const void *from, size_t n, off64_t at), (fd, from, n, at), CPA_EXT_WRITE,
        bytes_written)
 SENDING(send, (int fd, const void *from, size_t n, int flags), (fd, from, n, flags),
-	cpa_stream_writes((flags & BESIDES) ? -1 : fd, NULL, n, CPA_CALLER()))
+	cpa_stream_writes(&use_, (flags & BESIDES) ? -1 : fd, NULL, n, CPA_CALLER()))
 SENDING(sendto,
 	(int fd, const void *from, size_t n, int flags, __CONST_SOCKADDR_ARG to, socklen_t length),
 	(fd, from, n, flags, to, length),
-	cpa_socket_sends((flags & BESIDES) ? -1 : fd, CPA_ADDRESS(to), length, CPA_CALLER()))
+	cpa_socket_sends(&use_, (flags & BESIDES) ? -1 : fd, CPA_ADDRESS(to), length, CPA_CALLER()))
 CPA_EXPORT ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 {
-	ssize_t ret = WRITE_TO(cpa_socket_sends_message((flags & BESIDES) ? -1 : fd, message,
+	ssize_t ret = WRITE_TO(cpa_socket_sends_message(&use_, (flags & BESIDES) ? -1 : fd, message,
 							CPA_CALLER()),
 			       fd, 0, REAL(sendmsg)(fd, message, flags));
 
@@ -393,7 +393,7 @@ CPA_EXPORT int recvmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags,
 		return (int)PEEK(fd, REAL(recvmmsg)(fd, messages, n, flags, timeout));
 	if (was_blocked())
 		blocked(CPA_EXT_OTHER, CPA_CALLER());
-	use = cpa_stream_reads(flags & BESIDES ? -1 : fd, CPA_CALLER());
+	cpa_stream_reads(&use, flags & BESIDES ? -1 : fd, CPA_CALLER());
 	ret = REAL(recvmmsg)(fd, messages, n, flags, timeout);
 	if (!cpa_batch_received(&use, messages, ret, CPA_CALLER()) && was_blocked())
 		read_blocked(fd, CPA_CALLER());
@@ -466,7 +466,7 @@ CPA_EXPORT int connect(int fd, __CONST_SOCKADDR_ARG to, socklen_t length)
 	if (was_blocked())
 		blocked(CPA_EXT_OTHER, CPA_CALLER());
 	set_talk(fd, SERVER, QUIET);
-	use = cpa_socket_connects(fd, CPA_ADDRESS(to), length, CPA_CALLER());
+	cpa_socket_connects(&use, fd, CPA_ADDRESS(to), length, CPA_CALLER());
 	ret = REAL(connect)(fd, to, length);
 	if (!cpa_socket_connected(&use, fd, ret, CPA_CALLER()) && was_blocked())
 		blocked(CPA_EXT_CONNECT, CPA_CALLER());
