@@ -132,6 +132,73 @@ main = do
 PHP = """<?php $n = 0; for ($i = 0; $i < 300000; $i++) $n += crc32((string)$i) % 7;
 echo $n, shell_exec('echo child'); exit(3);
 """
+RACKET = """#lang racket/base
+(require racket/place racket/future)
+(provide main)
+(define (work ch) (let ((n (place-channel-get ch))) (place-channel-put ch (for/sum ((i n)) i))))
+(define (main)
+  (define ps (for/list ((k 3))
+    (let ((p (place ch (work ch)))) (place-channel-put p (* 1000 (+ k 1))) p)))
+  (displayln (apply + (map (lambda (p) (begin0 (place-channel-get p) (place-wait p))) ps)))
+  (define fs (for/list ((k 4)) (future (lambda () (for/sum ((i 10000)) (* i k))))))
+  (displayln (apply + (map touch fs)))
+  (exit 3))
+"""
+OCAML = """let () =
+  let m = Mutex.create () and n = ref 0 in
+  let f () = for _ = 1 to 1000 do
+    Mutex.lock m; incr n; Mutex.unlock m; if !n mod 100 = 0 then Thread.yield () done in
+  let ts = List.init 4 (fun _ -> Thread.create f ()) in
+  List.iter Thread.join ts; print_int !n; print_newline (); exit 3
+"""
+TCL = """package require Thread
+set m [thread::mutex create]; tsv::set a n 0
+set work { for {set k 0} {$k < 500} {incr k} {
+  thread::mutex lock M; tsv::incr a n; thread::mutex unlock M } }
+for {set i 0} {$i < 4} {incr i} {
+  lappend ts [thread::create -joinable [string map [list M $m] $work]] }
+foreach t $ts { thread::join $t }
+puts [tsv::get a n]; exit 3
+"""
+PROLOG = """:- initialization(main).
+s(N, S) :- numlist(1, N, L), sum_list(L, S).
+main :- numlist(1, 100, L), concurrent_maplist(s, L, Ss), sum_list(Ss, T), writeln(T),
+ mutex_create(m),
+ findall(I, (between(1, 4, _),
+  thread_create(forall(between(1, 200, _), with_mutex(m, true)), I)), Is),
+ maplist([I]>>thread_join(I), Is), halt(3).
+"""
+LEDGER = "".join(f"2023-01-{i % 28 + 1:02} x\n  a:b{i % 7}  ${i}\n  c\n\n" for i in range(500))
+SQL = (
+    "pragma threads=3; create table t as with recursive c(x) as (select 1 union all "
+    "select x + 1 from c where x < 200000) select x, x * 7919 % 200003 y from c; "
+    "select sum(y) from (select y from t order by y limit 1000); create index i on t(y);"
+)
+GENES = """import random
+random.seed(1)
+genes = "".join(random.choice("ACGT") for _ in range(60000))
+with open("ref.fa", "w") as file:
+    print(f">r\\n{genes}", file=file)
+with open("reads.fq", "w") as file:
+    for i in range(3000):
+        k = random.randrange(59900)
+        print(f"@q{i}\\n{genes[k:k + 100]}\\n+\\n{'I' * 100}", file=file)
+"""
+READS = "/usr/bin/python3 genes.py; "
+ATOMS = """units lj
+atom_style atomic
+lattice fcc 0.8442
+region box block 0 8 0 8 0 8
+create_box 1 box
+create_atoms 1 box
+mass 1 1.0
+velocity all create 3.0 87287 loop geom
+pair_style lj/cut 2.5
+pair_coeff 1 1 1.0 1.0 2.5
+fix 1 all nve
+thermo 50
+run 100
+"""
 POV = """camera { location <0, 2, -5> look_at <0, 1, 0> } light_source { <5, 9, -9> rgb 1 }
 plane { y, 0 pigment { checker rgb 1, rgb 0.3 } } sphere { <0, 1, 0>, 1 pigment { rgb <1, 0, 0> }
 finish { reflection 0.4 } }
@@ -246,6 +313,13 @@ PROGRAMS = [
     p("language", "sbcl", "sbcl", "sbcl --script a.lisp", texts={"a.lisp": SBCL}, status=3),
     p("language", "haskell", "ghc", "./a +RTS -N2", texts={"a.hs": HASKELL},
       setup="ghc -v0 -O -threaded -rtsopts a.hs"),
+    p("language", "ocaml threads", "ocaml-nox", "./a", texts={"a.ml": OCAML},
+      setup="ocamlopt -I +threads unix.cmxa threads.cmxa a.ml -o a", status=3),
+    p("language", "racket places", "racket",
+      "racket -l racket/base -e '(require (file \"{work}/a.rkt\")) (main)'",
+      texts={"a.rkt": RACKET}, status=3),
+    p("language", "tcl threads", "tcl-thread", "tclsh a.tcl", texts={"a.tcl": TCL}, status=3),
+    p("language", "swi-prolog", "swi-prolog-nox", "swipl a.pl", texts={"a.pl": PROLOG}, status=3),
     p("language", "php", "php-cli", "php a.php", texts={"a.php": PHP}, status=3),
 
     p("office", "libreoffice", "libreoffice-writer-nogui poppler-utils",
@@ -265,6 +339,12 @@ PROGRAMS = [
       setup=PICTURE, ignore=("c/*", "out.png"), stderr=False, blur=r"[\d.]+",
       look="gm identify -format '%w %h' out.png"),
 
+    p("picture", "vips", "libvips-tools graphicsmagick", "vips resize in.png out.v 0.37",
+      setup=PICTURE, env={"VIPS_CONCURRENCY": "3"}),
+    p("picture", "gdalwarp", "gdal-bin graphicsmagick",
+      "gdalwarp -q -multi -wo NUM_THREADS=3 -t_srs EPSG:3857 in.tif out.tif",
+      setup=f"{PICTURE}; gdal_translate -q -a_srs EPSG:4326 -a_ullr 0 40 50 0 in.png in.tif"),
+
     p("multimedia", "ffmpeg", "ffmpeg",
       "ffmpeg -v error -f lavfi -i testsrc=size=320x180:rate=25:duration=2 -c:v libx264 -threads 4"
       " -f h264 out.h264"),
@@ -283,6 +363,9 @@ PROGRAMS = [
       texts={"a.pov": POV}, ignore=("out.png",), stderr=False),
     p("multimedia", "blender", "blender", "blender -b --factory-startup -noaudio -P a.py",
       texts={"a.py": BLENDER}, ignore=("out.png",), stderr=False, blur=r"[\d.:]+|Fra.*|Saved.*"),
+    p("multimedia", "mpv", "mpv ffmpeg",
+      "mpv --no-config --really-quiet --vo=null --ao=null --untimed --no-audio a.y4m",
+      setup=VIDEO),
     p("multimedia", "flac", "flac sox", "flac -s -o out.flac in.wav",
       setup="sox -n -r 44100 -c 2 -R in.wav synth 8 sine 440"),
     p("multimedia", "sox", "sox", "sox --multi-threaded -D in.wav out.wav rate -v 48000 reverb",
@@ -329,10 +412,37 @@ PROGRAMS = [
           ("mutex", "--mutex-ops 20000"), ("sem", "-t 1"), ("sem-sysv", "--sem-sysv-ops 5000"),
           ("pthread", "--pthread-ops 100"), ("futex", "--futex-ops 5000"),
           ("fork", "--fork-ops 60"), ("vfork", "--vfork-ops 60"), ("clone", "--clone-ops 40"),
-          ("flock", "--flock-ops 5000"),
+          ("flock", "--flock-ops 5000"), ("kcmp", "--kcmp-ops 2000 --verify"),
+          ("mq", "--mq-ops 1000"), ("pidfd", "--pidfd-ops 200"), ("ptrace", "--ptrace-ops 2000"),
+          ("sigfd", "--sigfd-ops 2000"), ("sigq", "--sigq-ops 2000"),
           ("sigabrt", "--sigabrt-ops 100"))),
     p("tool", "stress-ng sigsegv", "stress-ng", f"{STRESS} --sigsegv 2 --sigsegv-ops 1000",
       says="confine itself .PR_SET_TSC.: the profile ends here"),
+
+    p("tool", "rsync", "rsync", "rsync -a tree/ copy", setup=TREE),
+    p("tool", "xargs -P", "findutils",
+      "sh -c 'seq 40 | xargs -P4 -n1 sh -c \"echo \\$(( \\$0 * 2 ))\" | sort -n'"),
+    p("tool", "parallel", "parallel", "parallel -j4 -k --will-cite 'echo {}; seq {} | wc -l' "
+      "::: 1 2 3 4 5 6 7 8 9 10"),
+    p("tool", "restic", "restic", "restic -r r --password-file pw -q init", texts={"pw": "x"},
+      ignore=("r/*",)),
+    p("tool", "hledger", "hledger", "hledger -f in.j bal", texts={"in.j": LEDGER}),
+    p("tool", "sqlite3, threads", "sqlite3", f"sqlite3 a.db '{SQL}'"),
+    p("science", "bwa", "bwa", "bwa mem -t 3 ref.fa reads.fq", texts={"genes.py": GENES},
+      setup=READS + "bwa index ref.fa 2>/dev/null", stderr=False),
+    p("science", "minimap2", "minimap2", "minimap2 -t3 -a ref.fa reads.fq",
+      texts={"genes.py": GENES}, setup=READS, stderr=False),
+    p("science", "samtools sort", "samtools bwa",
+      "samtools sort --no-PG -@ 3 -o out.bam in.sam", texts={"genes.py": GENES},
+      setup=READS + "bwa index ref.fa 2>/dev/null; bwa mem ref.fa reads.fq 2>/dev/null >in.sam",
+      stderr=False),
+    p("science", "blastn", "ncbi-blast+", "blastn -num_threads 3 -db ref -query q.fa -outfmt 6",
+      texts={"genes.py": GENES}, stderr=False,
+      setup=READS + "makeblastdb -in ref.fa -out ref -dbtype nucl >/dev/null; "
+      "sed -n '/^@/{s/@/>/;p;n;p}' reads.fq | head -600 >q.fa"),
+    p("science", "lammps, MPI", "lammps openmpi-bin",
+      "mpirun --oversubscribe -n 2 lmp -in in.lmp -log none", texts={"in.lmp": ATOMS},
+      stderr=False, blur=r"(?m)^.*(time|CPU|Perf|\||ave).*$", env={"OMP_NUM_THREADS": "1"}),
 
     p("emulator", "qemu-x86_64", "qemu-user", "qemu-x86_64 /usr/bin/sha256sum in", setup=NUMBERS),
     p("emulator", "qemu-x86_64, threads", "qemu-user python3",

@@ -67,6 +67,28 @@ UNBOUND = f"""server:
 {RECORDS}remote-control:
   control-enable: no
 """
+ZONE = "$ORIGIN test.\n$TTL 60\n@ SOA a b 1 60 60 60 60\n@ NS a.\n" + "".join(
+    f"h{i} A 10.0.0.{i}\n" for i in range(9)
+)
+KNOT = """server:
+    rundir: "{work}"
+    listen: 127.0.0.1@{port}
+    udp-workers: 3
+database:
+    storage: "{work}"
+zone:
+  - domain: test
+    storage: "{work}"
+    file: zone
+    zonefile-sync: -1
+    journal-content: none
+"""
+NAMED = """options { directory "{work}"; listen-on port {port} { 127.0.0.1; };
+listen-on-v6 { none; }; pid-file none; session-keyfile none; recursion no;
+minimal-responses yes; };
+controls { };
+zone "test" { type primary; file "{work}/zone"; };
+"""
 NGINX = """daemon off; pid {work}/pid; error_log stderr; worker_processes 2;
 thread_pool default threads=4; events { worker_connections 64; }
 http { access_log off; sendfile off; aio threads; output_buffers 1 64k;
@@ -113,6 +135,44 @@ netdb_filename none
 LIGHTTPD = """server.document-root = "{work}/www"
 server.bind = "127.0.0.1"
 server.port = {port}
+"""
+RSYSLOG = """global(workDirectory="{work}")
+module(load="imtcp")
+input(type="imtcp" port="{port}" address="127.0.0.1")
+main_queue(queue.workerthreads="3" queue.workerthreadminimummessages="10")
+template(name="t" type="string" string="%msg%\\n")
+action(type="omfile" file="{work}/log" template="t" queue.type="LinkedList")
+"""
+LOGS = """import pathlib, socket, time
+with socket.create_connection(("127.0.0.1", {port})) as s:
+    for i in range(2000): s.sendall(b"<13>Jan  1 00:00:00 h t: m%d\\n" % i)
+log, want = pathlib.Path("log"), sorted(f"m{i}" for i in range(2000))
+end = time.monotonic() + 100
+while time.monotonic() < end and not (log.exists() and sorted(log.read_text().split()) == want):
+    time.sleep(0.05)
+print(sorted(log.read_text().split()) == want)
+"""
+FPM = """[global]
+error_log = {work}/error
+daemonize = no
+[www]
+listen = 127.0.0.1:{port}
+pm = static
+pm.max_children = 3
+"""
+SCRIPT = "<?php echo 'sum ', array_sum(range(0, $_GET['i'] * 100)), ' end';"
+FCGI = """import concurrent.futures, socket, struct
+def record(kind, data): return struct.pack(">BBHHBB", 1, kind, 1, len(data), 0, 0) + data
+def get(i):
+    words = {b"SCRIPT_FILENAME": b"{work}/a.php", b"REQUEST_METHOD": b"GET",
+             b"QUERY_STRING": b"i=%d" % i}
+    body = b"".join(bytes([len(k), len(v)]) + k + v for k, v in words.items())
+    with socket.create_connection(("127.0.0.1", {port})) as s:
+        s.sendall(record(1, struct.pack(">HB5x", 1, 0)) + record(4, body) + record(4, b"")
+                  + record(5, b""))
+        answer = b"".join(iter(lambda: s.recv(65536), b""))
+    return b"sum %d end" % sum(range(i * 100 + 1)) in answer
+with concurrent.futures.ThreadPoolExecutor(4) as pool: print(sum(pool.map(get, range(200))))
 """
 POSTGRES = """listen_addresses = ''
 unix_socket_directories = '{work}'
@@ -179,6 +239,18 @@ SERVERS = [
     p("server", "unbound", "unbound", "unbound -d -c {work}/unbound.conf",
       texts={"unbound.conf": UNBOUND, "client.py": DNS}, ready="{port}", client=CLIENT,
       stderr=False),
+    p("server", "knot", "knot", "knotd -c {work}/knot.conf",
+      texts={"knot.conf": KNOT, "zone": ZONE, "client.py": DNS}, ready="{port}", client=CLIENT,
+      stderr=False, blur=r"(?s).*", ignore=("timers/*", "catalog/*")),
+    p("server", "bind9", "bind9", "named -f -n 3 -c {work}/named.conf",
+      texts={"named.conf": NAMED, "zone": ZONE, "client.py": DNS}, ready="{port}", client=CLIENT,
+      stderr=False, ignore=("managed*",)),
+    p("server", "rsyslog", "rsyslog", "rsyslogd -n -i NONE -f {work}/rsyslog.conf",
+      texts={"rsyslog.conf": RSYSLOG, "client.py": LOGS}, ready="{port}",
+      client="/usr/bin/python3 client.py", stderr=False, ignore=("log",)),
+    p("server", "php-fpm", "php8.2-fpm", "php-fpm8.2 -n -F -y {work}/fpm.conf",
+      texts={"fpm.conf": FPM, "client.py": FCGI, "a.php": SCRIPT}, ready="{port}",
+      client="/usr/bin/python3 client.py", stderr=False, ignore=("error",), stop="SIGQUIT"),
     p("server", "lighttpd", "lighttpd", "lighttpd -D -f {work}/lighttpd.conf",
       texts={**WEB, "lighttpd.conf": LIGHTTPD}, ready="{port}", client=CLIENT, stderr=False),
     p("server", "mosquitto", "mosquitto mosquitto-clients", "mosquitto -p {port}",
