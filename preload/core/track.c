@@ -395,8 +395,11 @@ static void unexplained(struct cpa_worker *w, enum cpa_external kind, uint64_t t
 	 */
 	if (unlikely(!w->wait.length))
 		rest = CPA_TIME_EXTERNAL;
-	if (unlikely(
-		    w->window.arrived)) /* it went on at the end of the part, which ended without it */
+	/*
+	 * It went on at the end of the part, which ended without it; or a signal handler had events
+	 * in it: up to the last of them its time is on the path.
+	 */
+	if (unlikely(w->window.arrived || (w->wait.length && !w->between)))
 		ticks = length;
 	w->self.row->path.observed[rest] += ticks - length;
 	if (unlikely(w->calls))

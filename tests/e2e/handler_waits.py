@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""tests/e2e/handler_waits.py - what a signal handler does in a wait is on the observed path once
+
+tests/programs/handler_in_wait.c waits for a semaphore; a handler that sleeps ends the wait with
+EINTR. The sleep was counted again behind the wait, as time in cpa: the path was twice as long as
+the run.
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from results import Results
+
+BUILD = pathlib.Path(os.environ.get("CPA_BUILD", "build")).resolve()
+folder = pathlib.Path(tempfile.mkdtemp())
+dump = folder / "waits.dump"
+results = Results()
+
+done = subprocess.run([BUILD / "cpa", "run", "-q", "-o", dump, "--",
+                       BUILD / "tests/programs/handler_in_wait"], check=False)
+results.check(done.returncode == 0, f"the waits end with EINTR: {done.returncode}")
+text = subprocess.run([BUILD / "cpa-report", "--format", "json", dump], capture_output=True,
+                      check=True).stdout
+report = json.loads(text)
+program = report["program"]
+notes = [each for each in report["diagnostics"]["notes"] if "observed path is" in each]
+results.check(not notes, f"the observed path is as long as the run: {notes}")
+results.check(program["observed_external"]["service_s"] >= 0.3, "the handler's sleeps are on it")
+sys.exit(results.end(folder))
