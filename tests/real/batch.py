@@ -151,6 +151,14 @@ OCAML = """let () =
   let ts = List.init 4 (fun _ -> Thread.create f ()) in
   List.iter Thread.join ts; print_int !n; print_newline (); exit 3
 """
+MONO = """using System; using System.Threading; using System.Threading.Tasks; using System.Linq;
+class A { static int Main() { object o = new object(); int n = 0;
+ var ts = Enumerable.Range(0, 4).Select(i => new Thread(() => {
+  for (int k = 0; k < 1000; k++) lock (o) n++; })).ToList();
+ ts.ForEach(t => t.Start()); ts.ForEach(t => t.Join());
+ long s = 0; Parallel.For(0, 1000, i => Interlocked.Add(ref s, i)); GC.Collect();
+ Console.WriteLine("{0} {1}", n, s); return 3; } }
+"""
 TCL = """package require Thread
 set m [thread::mutex create]; tsv::set a n 0
 set work { for {set k 0} {$k < 500} {incr k} {
@@ -318,6 +326,8 @@ PROGRAMS = [
     p("language", "racket places", "racket",
       "racket -l racket/base -e '(require (file \"{work}/a.rkt\")) (main)'",
       texts={"a.rkt": RACKET}, status=3),
+    p("language", "mono", "mono-runtime mono-mcs libmono-system-core4.0-cil", "mono a.exe",
+      texts={"a.cs": MONO}, setup="mcs a.cs", status=3),
     p("language", "tcl threads", "tcl-thread", "tclsh a.tcl", texts={"a.tcl": TCL}, status=3),
     p("language", "swi-prolog", "swi-prolog-nox", "swipl a.pl", texts={"a.pl": PROLOG}, status=3),
     p("language", "php", "php-cli", "php a.php", texts={"a.php": PHP}, status=3),
