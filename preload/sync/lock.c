@@ -127,6 +127,7 @@ static void enter(struct cpa_lock_op *l, struct cpa_object *o)
 {
 	struct cpa_op *op = &l->op;
 	bool waited = (op->blocked || op->others) && !l->free;
+	uint64_t length = cpa_op_waited(op); /* the join may move the end behind that of the part */
 
 	if (l->kind == CPA_MUTEX || l->kind == CPA_SPIN || l->kind == CPA_OMP_LOCK)
 		count_run(op->w, o, cpa_object_path(o)->owner == op->w->self.id && !waited,
@@ -136,7 +137,7 @@ static void enter(struct cpa_lock_op *l, struct cpa_object *o)
 		cpa_op_callers(op);
 	if (waited) {
 		o->contended++;
-		o->wait += cpa_op_waited(op);
+		o->wait += length;
 	}
 	section_begin(op->w, o, 1, op->wait.now);
 	cpa_op_done(op);
