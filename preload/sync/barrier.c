@@ -40,28 +40,28 @@ static void left_off(struct cpa_worker *w, struct cpa_object *o, uint64_t round)
 	cpa_leave();
 }
 
-static void count(struct cpa_barrier_op *b)
+static void count(struct cpa_barrier_op *b, uint64_t length)
 {
-	const struct cpa_wait *wait = &b->op.wait;
-
 	/* Relaxed: all count; sums only. */
 	__atomic_fetch_add(&b->o->acquisitions, 1, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&b->o->contended, wait->followed, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&b->o->wait, cpa_op_waited(&b->op), __ATOMIC_RELAXED);
+	__atomic_fetch_add(&b->o->contended, b->op.wait.followed, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&b->o->wait, length, __ATOMIC_RELAXED);
 }
 
 static void left(struct cpa_barrier_op *b)
 {
 	struct cpa_op *op = &b->op;
 	struct cpa_self *self = &op->w->self;
+	uint64_t length;
 
 	if (!op->blocked)
 		cpa_op_arrive(op, b->arrive, b->class);
+	length = cpa_op_waited(op); /* the join may move the end behind that of the part */
 	cpa_barrier_left(self, b->o, b->round, &op->wait);
 	self->row->node = cpa_track_node(op->w, b->leave, op->caller, b->class);
 	self->row->path.node = self->row->node;
 	if (b->o->class)
-		count(b);
+		count(b, length);
 	cpa_op_end(op, CPA_EXT_UNSEEN);
 }
 

@@ -80,7 +80,8 @@ static void end_wait(struct waiting *wait, bool woken, bool locked)
 {
 	struct cpa_op *op = &wait->op;
 	struct cpa_worker *w = op->w;
-	uint64_t begun = op->arrived;
+	/* Up to here: the join may move the end behind that of the part. */
+	uint64_t length = cpa_op_waited(op);
 	struct cpa_object *cond = cpa_object_of(w, wait->cond, CPA_COND, op->caller);
 	struct cpa_object *mutex = cpa_object_of(w, wait->mutex, CPA_MUTEX, op->caller);
 
@@ -98,8 +99,7 @@ static void end_wait(struct waiting *wait, bool woken, bool locked)
 	if (cond) {
 		/* Relaxed: several waiters count; sums only. */
 		__atomic_fetch_add(&cond->acquisitions, 1, __ATOMIC_RELAXED);
-		__atomic_fetch_add(&cond->wait, op->wait.now - begun + op->others,
-				   __ATOMIC_RELAXED);
+		__atomic_fetch_add(&cond->wait, length, __ATOMIC_RELAXED);
 	}
 	if (woken)
 		cpa_op_explain_wake(op);

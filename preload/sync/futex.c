@@ -36,6 +36,8 @@ static struct cpa_object *object_of(struct cpa_worker *w, const struct futex_cal
 /* The wait of @op has ended; @o: the word's shadow, or NULL. Leaves. */
 static void waited(struct cpa_op *op, struct cpa_object *o, bool woken)
 {
+	uint64_t length = cpa_op_waited(op); /* the join may move the end behind that of the part */
+
 	if (o) {
 		if (op->blocked)
 			cpa_wait_end(&op->w->self, o, woken, NULL, &op->wait);
@@ -43,7 +45,7 @@ static void waited(struct cpa_op *op, struct cpa_object *o, bool woken)
 			cpa_acquire_path(&op->w->self, NULL, &op->wait);
 		/* Relaxed: several threads count; sums only. */
 		__atomic_fetch_add(&o->acquisitions, woken, __ATOMIC_RELAXED);
-		__atomic_fetch_add(&o->wait, cpa_op_waited(op), __ATOMIC_RELAXED);
+		__atomic_fetch_add(&o->wait, length, __ATOMIC_RELAXED);
 	} else {
 		cpa_acquire_path(&op->w->self, NULL, &op->wait);
 	}

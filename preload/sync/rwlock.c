@@ -166,6 +166,7 @@ static void read_enter(struct cpa_lock_op *l)
 {
 	struct cpa_op *op = &l->op;
 	struct cpa_object *o;
+	uint64_t length;
 
 	if (!cpa_op_back(op)) {
 		cpa_op_missed(op, l->lock, CPA_RWLOCK);
@@ -179,13 +180,14 @@ static void read_enter(struct cpa_lock_op *l)
 		cpa_op_end(op, CPA_EXT_UNSEEN);
 		return;
 	}
+	length = cpa_op_waited(op); /* the join may move the end behind that of the part */
 	cpa_read_acquired(&op->w->self, o, &op->wait);
 	cpa_op_explain(op, CPA_EXT_UNSEEN);
 	/* Relaxed: several readers count; sums only. */
 	__atomic_fetch_add(&o->acquisitions, 1, __ATOMIC_RELAXED);
 	if (op->blocked || unlikely(op->others)) {
 		__atomic_fetch_add(&o->contended, 1, __ATOMIC_RELAXED);
-		__atomic_fetch_add(&o->wait, cpa_op_waited(op), __ATOMIC_RELAXED);
+		__atomic_fetch_add(&o->wait, length, __ATOMIC_RELAXED);
 	} else {
 		count_use(op->w, o);
 	}

@@ -75,16 +75,18 @@ static void taken(struct sem_op *s)
 {
 	struct cpa_op *op = &s->op;
 	struct cpa_object *o = object_of(s, 1);
+	uint64_t length;
 
 	if (!op->blocked)
 		arrive(s, o);
+	length = cpa_op_waited(op); /* the join may move the end behind that of the part */
 	if (o) {
 		cpa_sem_acquired(&op->w->self, o, &op->wait);
 		/* Relaxed: several threads count; sums only. */
 		__atomic_fetch_add(&o->acquisitions, 1, __ATOMIC_RELAXED);
 		if (op->blocked || unlikely(op->others))
 			__atomic_fetch_add(&o->contended, 1, __ATOMIC_RELAXED);
-		__atomic_fetch_add(&o->wait, cpa_op_waited(op), __ATOMIC_RELAXED);
+		__atomic_fetch_add(&o->wait, length, __ATOMIC_RELAXED);
 	} else {
 		cpa_acquire_path(&op->w->self, NULL, &op->wait);
 	}
