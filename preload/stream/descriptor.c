@@ -91,7 +91,7 @@ void cpa_descriptor_copied(int from, int to)
 		if (!cpa_descriptor_is_kept(to))
 			cpa_holder_astray(cpa_stream(writes));
 	}
-	if (to >= 0 && !is_vforked())
+	if (to >= 0 && unlikely(talk_of(to) != talk_of(from)) && !is_vforked())
 		begin_talk(to, talk_of(from));
 	cpa_descriptor_set(to, word);
 }
@@ -212,12 +212,16 @@ uint32_t cpa_descriptor_closing(int fd, uint64_t caller)
 {
 	uint32_t closing = 0; /* row of the stream that is said to end, or NOT_TIMED; 0: no end */
 	uint64_t word;
+	bool talks;
 
-	if (!cpa_descriptor_is_kept(fd) || is_vforked())
+	if (!cpa_descriptor_is_kept(fd))
 		return 0;
-	if (talk_of(fd) != QUIET)
-		begin_talk(fd, QUIET);
 	word = cpa_descriptor_word(fd);
+	talks = talk_of(fd) != QUIET;
+	if (!(word || talks) || is_vforked())
+		return 0;
+	if (talks)
+		begin_talk(fd, QUIET);
 	if (!word)
 		return 0;
 	if (unlikely(is_end(word)) && *cpa_alive) {

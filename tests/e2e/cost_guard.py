@@ -49,8 +49,8 @@ BUDGETS = [
     ("pipe", "20", 2114, BYTES, "write and read of a pipe that do not block"),
     ("splice", "20", 4600, BYTES | {"splice"}, "write of a pipe, splice() to another, read there"),
     ("plain-read", "20", 82, BYTES, "a read of what is no stream"),
-    ("copy-close", "0", 771, COPY, "dup() and close() of a pipe's end for writing"),
-    ("plain-copy-close", "20", 163, COPY, "dup() and close() of what is no stream"),
+    ("copy-close", "0", 878, COPY, "dup() and close() of a pipe's end for writing"),
+    ("plain-copy-close", "20", 200, COPY, "dup() and close() of what is no stream"),
     ("fcntl", "20", 19, {"__libc_fcntl64"}, "fcntl() that copies nothing"),
 ]
 ANNOTATION = 3  # load, test, branch
