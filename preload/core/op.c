@@ -37,8 +37,28 @@ static __attribute__((noinline, cold)) void begun(struct cpa_op *op, bool fresh)
 	op->wait.runqueue = w->window.ready;
 }
 
+/*
+ * A signal handler of the program had events in the wait. If they were in a later part, the wait arrives there. Return
+ * for how many ticks before profiling was on.
+ */
+static __attribute__((noinline, cold)) uint64_t moved_on(struct cpa_op *op)
+{
+	const struct cpa_header *h = cpa_header();
+	uint64_t met = op->w->window.epoch, begun = met ? cpa_epoch_begun(h, met) : 0;
+	uint64_t before, all;
+
+	if (begun <= op->arrived)
+		return 0;
+	before = cpa_epoch_on(h, op->arrived);
+	op->arrived = begun;
+	all = cpa_epoch_on(h, begun);
+	return all > before ? all - before : 0;
+}
+
 bool cpa_op_back_slow(struct cpa_op *op)
 {
+	uint64_t earlier;
+
 	if (!op->blocked) {
 		bool fresh = !cpa_tls.worker;
 
@@ -47,10 +67,12 @@ bool cpa_op_back_slow(struct cpa_op *op)
 			begun(op, fresh);
 		return op->w;
 	}
+	cpa_reenter(); /* a handler that begins now has no event */
+	earlier = unlikely(!op->w->between && *cpa_alive) ? moved_on(op) : 0;
 	op->wait.now = cpa_waited(op->w, &op->arrived);
 	op->wait.arrived = op->arrived;
 	op->wait.runqueue = op->w->wait.runqueue;
-	op->others = op->w->wait.others;
+	op->others = op->w->wait.others + earlier;
 	op->w->wait.others = 0;
 	op->wait.border = op->w->window.arrived ? CPA_WAIT_CUT : CPA_WAIT_WITHIN;
 	if (likely(*cpa_alive))

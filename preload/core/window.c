@@ -363,14 +363,14 @@ static void count_wait(struct cpa_worker *w, const struct cpa_elapsed *e)
 uint64_t cpa_window_crossed(struct cpa_worker *w, struct cpa_elapsed *e, uint64_t *arrived,
 			    uint64_t now)
 {
-	sigset_t before = cpa_signal_hold(); /* for the reason given in cpa_enter_slow() */
+	sigset_t held = cpa_signal_hold(); /* for the reason given in cpa_enter_slow() */
 	const struct cpa_header *h = cpa_header();
 	uint64_t epoch = cpa_epoch(h), from = now - wall_of(e), begun = cpa_epoch_begun(h, epoch);
 	/* Only the latest CPA_BORDERS changes are kept. */
 	uint64_t met = w->window.epoch,
 		 end = epoch - met < CPA_BORDERS - 2 ? cpa_epoch_begun(h, met + 1) : 0;
 	struct cpa_elapsed part = cut(e, time_in(epoch, from));
-	uint64_t all = cpa_epoch_on(h, now) - cpa_epoch_on(h, *arrived);
+	uint64_t before = cpa_epoch_on(h, *arrived), on = cpa_epoch_on(h, now);
 
 	now = cpa_checkpoint(&w->self, now);
 	count_wait(w, &part);
@@ -396,8 +396,9 @@ uint64_t cpa_window_crossed(struct cpa_worker *w, struct cpa_elapsed *e, uint64_
 	w->self.row->off += e->process;
 	note_forgotten(met);
 	end = end > *arrived ? end : *arrived;
-	w->wait.others = all > end - *arrived ? all - (end - *arrived) : 0;
-	cpa_signal_let(&before);
+	before += end - *arrived;
+	w->wait.others = on > before ? on - before : 0;
+	cpa_signal_let(&held);
 	return end;
 }
 

@@ -4,11 +4,12 @@
  *
  *	wait_across mutex|timed|read|write|semaphore STEPS
  *
- * Of STEPS the letter S starts a part, P ends it, W lets the thread `waiter` begin to wait, and R ends its wait. Prints
- * for how long it waited in parts, in ns: at least and at most.
+ * Of STEPS the letter S starts a part, P ends it, W lets the thread `waiter` begin to wait, H has it take another lock in
+ * a signal handler, and R ends its wait. Prints for how long it waited in parts, in ns: at least and at most.
  */
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -29,7 +30,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static sem_t semaphore;
 static bool timed, reads, writes, posts;
-static int go, known, tid;
+static int go, known, tid, handled;
 static struct span widest[PARTS], narrowest[PARTS]; /* that a part may have had */
 static struct span longest, shortest;		    /* that the wait may have had */
 static unsigned parts;
@@ -77,6 +78,16 @@ static void let(void)
 		pthread_mutex_unlock(&mutex);
 }
 
+static void handler(int signal)
+{
+	static pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER;
+
+	(void)signal;
+	pthread_mutex_lock(&own);
+	pthread_mutex_unlock(&own);
+	__atomic_store_n(&handled, 1, __ATOMIC_RELEASE);
+}
+
 static void *waiter(void *unused)
 {
 	sem_t own;
@@ -122,6 +133,11 @@ static void step(char what, pthread_t thread)
 		__atomic_store_n(&go, 1, __ATOMIC_RELEASE);
 		await_asleep(&tid);
 		shortest.from = now_ns();
+	} else if (what == 'H') {
+		__atomic_store_n(&handled, 0, __ATOMIC_RELAXED);
+		pthread_kill(thread, SIGUSR1);
+		while (!__atomic_load_n(&handled, __ATOMIC_ACQUIRE))
+			sched_yield();
 	} else {
 		shortest.to = now_ns();
 		let();
@@ -132,6 +148,7 @@ static void step(char what, pthread_t thread)
 int main(int argc, char **argv)
 {
 	int64_t least = 0, most = 0;
+	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART };
 	pthread_t thread;
 
 	if (argc != 3)
@@ -141,6 +158,7 @@ int main(int argc, char **argv)
 	writes = strcmp(argv[1], "write") == 0;
 	posts = strcmp(argv[1], "semaphore") == 0;
 	sem_init(&semaphore, 0, 1);
+	sigaction(SIGUSR1, &action, NULL);
 	start();
 	if (reads)
 		pthread_rwlock_wrlock(&rwlock);
