@@ -103,7 +103,7 @@ char *cpa_nameless_sentence(const struct cpa_nameless *nameless, const struct cp
 
 		longer = cpa_format_text("%s%s %s of the path, in %s (%s%s)", text, i ? ";" : "",
 					 share.text, cpa_printable_base(path),
-					 module->package ? "package " : "of no package",
+					 module->package ? "package " : "package not known",
 					 module->package ? module->package : "");
 		automatic |= module->package && strstr(module->package, "-dbgsym");
 		free(text);

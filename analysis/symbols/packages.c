@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libiberty/libiberty.h>
+#include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,6 +20,12 @@
 
 #define USR   "/usr"
 #define KNOWN 16u
+
+/*
+ * ms until dpkg-query answers. It reads the lists of files of all packages first, which takes many seconds on a disk
+ * that is busy.
+ */
+#define PATIENCE 2000
 
 extern char **environ;
 
@@ -60,17 +68,32 @@ static char *package_of(const char *line)
 	return length && line[length] == ':' && strstr(line, ": /") ? xstrndup(line, length) : NULL;
 }
 
-/* The package with one of the @paths; NULL: none. */
+/* Whether @pid, which prints to @out, does so in time. Else it is killed. */
+static bool answers(pid_t pid, FILE *out)
+{
+	struct pollfd answer = { .fd = fileno(out), .events = POLLIN };
+	int ready;
+
+	while ((ready = poll(&answer, 1, PATIENCE)) < 0 && errno == EINTR)
+		;
+	if (ready <= 0)
+		kill(pid, SIGKILL);
+	return ready > 0;
+}
+
+/* The package with one of the @paths; NULL: not known. */
 static char *find_package(const char *const *paths)
 {
 	FILE *out = NULL;
 	pid_t pid = ask(paths, &out);
 	char *package = NULL, *line = NULL;
 	size_t room = 0;
+	bool answered;
 
 	if (!pid)
 		return NULL;
-	while (out && getline(&line, &room, out) >= 0)
+	answered = out && answers(pid, out);
+	while (answered && getline(&line, &room, out) >= 0)
 		if (!package)
 			package = package_of(line);
 	free(line);

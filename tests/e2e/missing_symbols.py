@@ -102,8 +102,11 @@ core = packages('echo "diversion by dash from: /bin/sh"; echo "libc6:amd64: /lib
 results.check("(package libc6-dbg)" in run([*report, stripped], **core),
               "libc6 has a package of its own kind")
 nothing = packages("exit 1")
-results.check("in stripped (of no package)" in run([*report, stripped], **nothing),
+results.check("in stripped (package not known)" in run([*report, stripped], **nothing),
               "a file that is nobody's")
-results.check("in stripped (of no package)" in run([*report, stripped], PATH=str(TMP)),
+results.check("in stripped (package not known)" in run([*report, stripped], PATH=str(TMP)),
               "the same without dpkg-query")
+slow = packages("exec sleep 1000")
+results.check("in stripped (package not known)" in run([*report, stripped], **slow),
+              "the same where it does not answer")
 sys.exit(results.end())
