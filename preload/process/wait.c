@@ -167,7 +167,7 @@ static void gone(struct cpa_process_row *p, uint64_t now)
 static void depend(struct cpa_worker *w, uint32_t number, struct cpa_wait *wait)
 {
 	struct cpa_process_row *p = number ? cpa_process(number) : NULL;
-	uint64_t now = wait->now, since;
+	uint64_t now = wait->now, since = w->self.row->path.released;
 
 	/* ACQUIRE pairs with cpa_process_end(). */
 	if (p && __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == CPA_PROCESS_ENDED &&
@@ -183,11 +183,11 @@ static void depend(struct cpa_worker *w, uint32_t number, struct cpa_wait *wait)
 			cpa_diag(CPA_DIAG_UNSEEN_CHILDREN);
 		if (p->state != CPA_PROCESS_ENDED)
 			gone(p, w->clock.last);
+		since = w->self.row->path.released;
 	} else {
 		cpa_diag(CPA_DIAG_UNSEEN_CHILDREN);
 		cpa_acquire_path(&w->self, NULL, wait);
 	}
-	since = w->self.row->path.released;
 	cpa_unexplained(w, CPA_EXT_CHILD, now > since ? now - since : 0);
 	w->self.row->path.released = now;
 }
