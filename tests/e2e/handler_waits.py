@@ -24,9 +24,8 @@ dump = folder / "waits.dump"
 results = Results()
 
 
-
 def run(program):
-    done = subprocess.run([BUILD / "cpa", "run", "-q", "-o", dump, "--", BUILD / "tests/programs" / program],
+    done = subprocess.run([BUILD / "cpa", "run", "-q", "--force", "-o", dump, "--", BUILD / "tests/programs" / program],
                           check=False)
     results.check(done.returncode == 0, f"{program} ends with {done.returncode}")
     text = subprocess.run([BUILD / "cpa-report", "--format", "json", dump], capture_output=True, check=True).stdout
