@@ -36,13 +36,13 @@ void cpa_message_connects(struct cpa_stream_record *record, uint64_t name, uint6
 		return;
 	/* Relaxed: the kernel orders the connect and the accept. */
 	__atomic_store_n(&record->token->key, name, __ATOMIC_RELAXED);
-	__atomic_store_n(&record->token->next, socket, __ATOMIC_RELAXED);
+	__atomic_store_n(&record->token->source, socket, __ATOMIC_RELAXED);
 }
 
 /* A connection has its name before its write has returned. */
 static bool is_named(const struct cpa_token *t)
 {
-	return !is_open(t) || __atomic_load_n(&t->next, __ATOMIC_RELAXED);
+	return !is_open(t) || __atomic_load_n(&t->source, __ATOMIC_RELAXED);
 }
 
 void cpa_message_accepts(struct cpa_stream *s, uint32_t thread)
@@ -88,7 +88,7 @@ uint64_t cpa_message_socket(struct cpa_stream_found *f)
 	    !is_alone(s, f->end, __atomic_load_n(&t->key, __ATOMIC_RELAXED)))
 		__atomic_store_n(&s->accepts, accepts = CPA_STREAM_MIXED_UP, __ATOMIC_RELAXED);
 	return accepts && accepts != CPA_STREAM_MIXED_UP ?
-		       __atomic_load_n(&t->next, __ATOMIC_RELAXED) :
+		       __atomic_load_n(&t->source, __ATOMIC_RELAXED) :
 		       0;
 }
 

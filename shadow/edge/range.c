@@ -118,7 +118,7 @@ static bool pin_source(struct cpa_self *self, const struct cpa_stream *s, const 
 		       uint64_t to, struct cpa_stream_found *f, unsigned depth, bool *uncertain)
 {
 	const struct cpa_token *t = open->token;
-	uint64_t source = get(&t->next), begin = get(&t->key), at = source & CPA_STREAM_BYTES;
+	uint64_t source = get(&t->source), begin = get(&t->key), at = source & CPA_STREAM_BYTES;
 	struct cpa_stream *in;
 	bool same = true;
 
@@ -183,7 +183,7 @@ bool cpa_range_find(struct cpa_self *self, struct cpa_stream *s, uint64_t from,
 
 	*uncertain = is_open && open.count > 1;
 	if (is_open) {
-		moves = get(&open.token->next);
+		moves = get(&open.token->source);
 		cpa_range_keep(self, f, open.cell, open.token);
 	} else if (open.count) {
 		cpa_cell_unpin(self, open.cell, open.token);

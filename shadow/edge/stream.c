@@ -78,7 +78,7 @@ static struct cpa_token *token_new(struct cpa_self *self, uint64_t begin, uint64
 	__atomic_store_n(&t->key, begin, __ATOMIC_RELAXED);
 	__atomic_store_n(&t->payload, end, __ATOMIC_RELAXED);
 	__atomic_store_n(&t->left, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&t->next, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->source, 0, __ATOMIC_RELAXED);
 	return t;
 }
 
@@ -212,7 +212,7 @@ void cpa_stream_pass(struct cpa_stream_record *record, uint32_t source)
 
 	/* Relaxed: a thread reads these bytes after the original call began, which orders the store. */
 	if (record->cell)
-		__atomic_store_n(&record->token->next, (uint64_t)source << CPA_STREAM_SOURCE | at,
+		__atomic_store_n(&record->token->source, (uint64_t)source << CPA_STREAM_SOURCE | at,
 				 __ATOMIC_RELAXED);
 }
 
@@ -226,7 +226,7 @@ void cpa_stream_pass_end(struct cpa_self *self, struct cpa_stream_record *record
 		cpa_stream_write_end(self, record, bytes);
 		return;
 	}
-	if (unlikely((get(&first->next) ^ from) & CPA_STREAM_BYTES))
+	if (unlikely((get(&first->source) ^ from) & CPA_STREAM_BYTES))
 		add(&record->stream->uncertain, 1); /* others read the source meanwhile */
 	cpa_journal_release(self, NULL, 0, 0);
 	second = token_new(self, get(&first->key), CPA_STREAM_OPEN);

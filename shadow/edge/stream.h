@@ -53,7 +53,7 @@
 
 #define CPA_STREAM_PASSED 4u /* streams in a row through which a read in time looks for who wrote */
 #define CPA_STREAM_SOURCE \
-	48u /* token's `next`, of a call that moves bytes: {source's row:16, its bytes taken:48} */
+	48u /* token's `source`, of a call that moves bytes: {source's row:16, its bytes taken:48} */
 
 static inline struct cpa_stream *cpa_stream(uint32_t row)
 {

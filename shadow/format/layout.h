@@ -499,18 +499,16 @@ struct cpa_edge_caches {
 	uint64_t mixes[CPA_EDGE_CACHE]; /* internal: offset of struct cpa_mixes of each; 0: none */
 };
 
-/*
- * The path of a release until its acquirers have read it; see shadow/edge/fifo.h,
- * shadow/edge/merge.h, shadow/edge/item.h and shadow/edge/cell.h.
- */
+/* The path of a release until its acquirers have read it: fifo.h, merge.h, item.h, cell.h, stream.h */
 struct cpa_token {
-	uint64_t key;  /* atomic: barriers: round + 1; items: the item */
-	uint64_t next; /* atomic: tagged row number of the next queue node; connections: message.h */
+	uint64_t key; /* atomic: barriers: round + 1; items: the item */
+	uint64_t next; /* atomic: tagged row number of the next queue node; of nothing else: fifo.c */
 	uint64_t payload; /* atomic: queue nodes: row of the token brought; items: item.h */
 	uint64_t left;	  /* atomic: barriers: acquirers done; cells: pins; items: item.h */
 	void *free_next;  /* next in the thread's free list; a pointer in the target */
 	uint32_t row;	  /* number of this row */
 	uint32_t below;	  /* row below this one on header.tokens */
+	uint64_t source;  /* atomic: streams: where the bytes come from; connections: message.h */
 	struct cpa_path path;
 } __attribute__((aligned(CPA_CACHE_LINE)));
 

@@ -4,6 +4,7 @@
  */
 #include "shadow/edge/fifo.h"
 #include "shadow/edge/object.h"
+#include "shadow/edge/stream.h"
 
 #include "tests/torture/torture.h"
 
@@ -152,6 +153,60 @@ static void run_short(void)
 	torture_given_back();
 }
 
+/*
+ * As run_short(), with two queues, and a write and a read between: what was a node of one queue is a record
+ * of a stream, and then a node of the other queue.
+ */
+static struct cpa_object *queue[2];
+static struct cpa_stream *streams[WORKERS];
+
+static void write_and_read(struct worker *w)
+{
+	struct cpa_wait wait = { .arrived = 1, .now = 1 };
+	struct cpa_stream_record record;
+	struct cpa_stream_found found;
+
+	for (unsigned i = 0; i < 3; i++) {
+		cpa_stream_write_begin(&w->self, streams[w->index], SIZE_MAX, &record);
+		cpa_stream_write_end(&w->self, &record, 1);
+	}
+	EXPECT(cpa_stream_read(&w->self, streams[w->index], 3, &found));
+	cpa_stream_join(&w->self, &found, true, false, &wait);
+}
+
+static void put_write_and_take(struct worker *w)
+{
+	unsigned n = torture_work(100000), own = w->index % 2;
+
+	for (unsigned i = 1; i <= n; i++) {
+		uint32_t token = cpa_token_new(&w->self, NULL);
+
+		cpa_token(token)->key = own;
+		EXPECT(token && cpa_fifo_put(&w->self, queue[own], token));
+		token = cpa_fifo_take(&w->self, queue[own]);
+		EXPECT(token != 0);
+		if (!token)
+			return;
+		EXPECT(cpa_token(token)->key == own);
+		cpa_token_free(&w->self, token);
+		write_and_read(w);
+	}
+}
+
+static void run_streams(void)
+{
+	for (unsigned i = 0; i < WORKERS; i++)
+		streams[i] = cpa_stream(cpa_stream_intern(i + 1, CPA_STREAM_PIPE, 0));
+	for (unsigned i = 0; i < 2; i++)
+		queue[i] = torture_object();
+	torture_threads(WORKERS, put_write_and_take);
+	for (unsigned i = 0; i < 2; i++) {
+		EXPECT(cpa_fifo_take(&main_self, queue[i]) == 0);
+		cpa_object_clear(&main_self, queue[i]);
+	}
+	torture_given_back();
+}
+
 /* Tokens pass between threads through shared places; each has one owner at a time. */
 #define PLACES 64u
 
@@ -225,6 +280,7 @@ int main(void)
 	printf("# seed %llu\n", (unsigned long long)seed);
 	torture("every token is taken once, in order", seed, run_fifo);
 	torture("a queue that is nearly empty", seed, run_short);
+	torture("queues whose nodes were records of streams", seed, run_streams);
 	torture("a queue begins while others use it", seed, run_fresh);
 	torture("a token has one owner", seed, run_free_list);
 	torture("a free token is popped once", seed, run_surplus);
