@@ -441,11 +441,26 @@ static void test_too_many(void **state)
 	assert_int_not_equal(cpa_stream_intern(100, CPA_STREAM_PIPE, 0), 0);
 }
 
+/* A record takes the row of a queue's node, whose tag goes on when it is a node again: shadow/edge/fifo.c. */
+static void test_tag_of_a_node(void **state)
+{
+	uint32_t row = cpa_token_new(&t[0], NULL);
+	const uint64_t link = UINT64_C(5) << 32;
+
+	(void)state;
+	cpa_token(row)->next = link;
+	cpa_token_free(&t[0], row);
+	put(0, 10, 5, 3);
+	assert_int_equal((uint32_t)s->record[0], row);
+	assert_int_equal(cpa_token(row)->next, link);
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(test_tag_of_a_node),
 		TEST(test_one_write_one_read),
 		TEST(test_failed_writes),
 		TEST(test_by_bytes),
