@@ -68,7 +68,7 @@ OFF = [
     ("plain-read", 90, "a read of what is no stream"),
     ("pipe", 473, "a write and read of a pipe"),
     ("omp-lock", 114, "omp_set_lock() and omp_unset_lock()"),
-    ("omp-critical", 224, "a critical section"),
+    ("omp-critical", 246, "a critical section"),
     ("omp-region-alone", 117, "a parallel region of one thread"),
     ("omp-task", 268, "an OpenMP task and the wait for it"),
 ]
