@@ -16,8 +16,8 @@
 /*
  * The flags of vfork(), but not CLONE_FILES: the thread has a descriptor table of its own. The
  * caller goes on when the new thread has ended. It uses the caller's thread-local memory, which
- * nobody else uses in the meantime. Nor CLONE_SYSVSEM: the kernel would make a list for SEM_UNDO,
- * which a process without threads does not have, and which kcmp() shows.
+ * nobody else uses in the meantime. CLONE_SYSVSEM is not set either: with it the kernel makes a list
+ * for SEM_UNDO, which a process without threads does not have, and which kcmp() shows.
  */
 #define FLAGS (CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD | CLONE_VFORK)
 
