@@ -340,6 +340,15 @@ READING(read, (int fd, void *to, size_t n), (fd, to, n), n, to)
 READING(__read_chk, (int fd, void *to, size_t n, size_t room), (fd, to, n, room), n, to)
 READING(readv, (int fd, const struct iovec *to, int n), (fd, to, n),
 	cpa_stream_room_in(to, (size_t)n), NULL)
+/* At the offset -1 it is readv(). */
+#define READING_AT(name, type)                                                             \
+	CPA_EXPORT ssize_t name(int fd, const struct iovec *to, int n, type at, int flags) \
+	{                                                                                  \
+		return READ(fd, at == -1, cpa_stream_room_in(to, (size_t)n), NULL,         \
+			    REAL(name)(fd, to, n, at, flags));                             \
+	}
+READING_AT(preadv2, off_t)
+READING_AT(preadv64v2, off64_t)
 MOVING(pread, (int fd, void *to, size_t n, off_t at), (fd, to, n, at), CPA_EXT_READ, bytes_read)
 MOVING(pread64, (int fd, void *to, size_t n, off64_t at), (fd, to, n, at), CPA_EXT_READ, bytes_read)
 MOVING(__pread_chk, (int fd, void *to, size_t n, off_t at, size_t room), (fd, to, n, at, room),
@@ -362,6 +371,13 @@ RECEIVING(recvmsg, (int fd, struct msghdr *message, int flags), (fd, message, fl
 
 WRITING(write, (int fd, const void *from, size_t n), (fd, from, n), from, n)
 WRITING(writev, (int fd, const struct iovec *from, int n), (fd, from, n), NULL, SIZE_MAX)
+#define WRITING_AT(name, type)                                                                  \
+	CPA_EXPORT ssize_t name(int fd, const struct iovec *from, int n, type at, int flags)    \
+	{                                                                                       \
+		return WRITE(fd, at == -1, NULL, SIZE_MAX, REAL(name)(fd, from, n, at, flags)); \
+	}
+WRITING_AT(pwritev2, off_t)
+WRITING_AT(pwritev64v2, off64_t)
 MOVING(pwrite, (int fd, const void *from, size_t n, off_t at), (fd, from, n, at), CPA_EXT_WRITE,
        bytes_written)
 MOVING(pwrite64, (int fd, const void *from, size_t n, off64_t at), (fd, from, n, at), CPA_EXT_WRITE,

@@ -59,6 +59,13 @@ static void no_memory(void)
 	DO("pieces", readv(ends[1], pieces, 2));
 	DO("pieces none", readv(ends[1], (struct iovec *)none, 2));
 	DO("no pieces", readv(ends[1], pieces, 0));
+	DO("pieces at -1", preadv2(ends[1], pieces, 2, -1, 0));
+	DO("pieces none at -1", preadv64v2(ends[1], (struct iovec *)none, 2, -1, 0));
+	DO("pieces at 0", preadv2(ends[1], pieces + 1, 1, 0, 0));
+	DO("from pieces at -1", pwritev2(ends[0], pieces, 2, -1, 0));
+	DO("from pieces none at -1", pwritev64v2(ends[0], (struct iovec *)none, 2, -1, 0));
+	DO("from pieces at 0", pwritev2(ends[0], pieces + 1, 1, 0, 0));
+	DO("does not wait", preadv2(ends[0], pieces + 1, 1, -1, RWF_NOWAIT));
 	DO("nothing", recv(ends[1], none, 0, 0));
 	pieces[0].iov_len = pieces[1].iov_len = 0;
 	DO("empty pieces", readv(ends[1], pieces, 2));

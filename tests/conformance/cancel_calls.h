@@ -76,6 +76,14 @@ static void call_readv(void)
 	readv(pipe_fds[0], &to, 1);
 }
 
+static void call_preadv2(void)
+{
+	char byte;
+	struct iovec to = { &byte, 1 };
+
+	preadv2(pipe_fds[0], &to, 1, -1, 0);
+}
+
 static void call_write(void)
 {
 	write(full_pipe[1], "", 1);
@@ -87,6 +95,14 @@ static void call_writev(void)
 	struct iovec from = { &byte, 1 };
 
 	writev(full_pipe[1], &from, 1);
+}
+
+static void call_pwritev2(void)
+{
+	char byte = 0;
+	struct iovec from = { &byte, 1 };
+
+	pwritev2(full_pipe[1], &from, 1, -1, 0);
 }
 
 static void call_recv(void)

@@ -36,6 +36,7 @@ CASES = {
     "small_buffer": [("pipe", 4)],
     "full_pipe": [("pipe", 2)],
     "socket_pair": [("unix socket", 4), ("unix socket", 4)],
+    "no_offset": [("unix socket", 4), ("unix socket", 4)],
     "unix_name": [("unix socket", 4), ("unix socket", 4), ("connections", 1)],
     "unix_path": [("unix socket", 4), ("unix socket", 4), ("connections", 4)],
     "tcp": [("TCP", 4), ("TCP", 4), ("connections", 1)],

@@ -50,6 +50,40 @@ static int socket_pair(void)
 	return report(3 * ROUNDS, 3 * ROUNDS);
 }
 
+static ssize_t read_at_any(int fd, void *bytes, size_t n, unsigned i)
+{
+	struct iovec part = { bytes, n };
+
+	return i % 2 ? preadv2(fd, &part, 1, -1, 0) : preadv64v2(fd, &part, 1, -1, 0);
+}
+
+static ssize_t write_at_any(int fd, const void *bytes, size_t n, unsigned i)
+{
+	struct iovec part = { (void *)bytes, n };
+
+	return i % 2 ? pwritev2(fd, &part, 1, -1, 0) : pwritev64v2(fd, &part, 1, -1, 0);
+}
+
+/* Calls that take an offset, which is none. */
+static int no_offset(void)
+{
+	int ends[2];
+
+	must(!socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+	CHILD(for (unsigned i = 0; i < ROUNDS; i++) {
+		must(read_at_any(ends[1], (char[4]){ 0 }, 4, i) == 3);
+		burn(2);
+		must(write_at_any(ends[1], "answ", 4, i) == 4);
+	});
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		burn(1);
+		must(write_at_any(ends[0], "ask", 3, i) == 3);
+		must(read_at_any(ends[0], (char[8]){ 0 }, 8, i) == 4);
+	}
+	reap();
+	return report(3 * ROUNDS, 3 * ROUNDS);
+}
+
 /* A server with a client in a child. */
 static void serve(int server, const struct sockaddr *address, socklen_t size)
 {

@@ -489,6 +489,7 @@ int main(int argc, char **argv)
 		{ "small_buffer", small_buffer },
 		{ "full_pipe", full_pipe },
 		{ "socket_pair", socket_pair },
+		{ "no_offset", no_offset },
 		{ "tcp", tcp },
 		{ "tcp6", tcp6 },
 		{ "unix_name", unix_name },
