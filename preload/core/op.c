@@ -91,28 +91,28 @@ bool cpa_op_back_slow(struct cpa_op *op)
 	return op->blocked ? back_blocked(op) : back_begun(op);
 }
 
-void cpa_op_missed_slow(const struct cpa_op *op, const void *address, enum cpa_object_kind kind)
+uint64_t cpa_op_missed_slow(const struct cpa_op *op, const void *address, enum cpa_object_kind kind)
 {
 	uint64_t off = cpa_tls.off, length = 0;
 	struct cpa_worker *w = cpa_tls.worker;
-	struct cpa_object *o;
+	struct cpa_object *o = NULL;
 	int err = errno;
 
 	/* A thread that is in a part had an event meanwhile, in a signal handler. */
 	if (op->blocked || !w || w->window.epoch)
-		return;
+		return 0;
 	w = cpa_enter_known();
 	if (!w)
-		return;
-	o = cpa_window_is_in(w) ? NULL : cpa_object_of(w, address, kind, op->caller);
-	if (o) {
+		return 0;
+	if (!cpa_window_is_in(w)) {
 		count_since(w, off, cpa_clock_now(), &length);
-		/* Relaxed: several threads count; sums only. */
-		__atomic_fetch_add(&o->contended, 1, __ATOMIC_RELAXED);
-		__atomic_fetch_add(&o->wait, length, __ATOMIC_RELAXED);
+		o = address ? cpa_object_of(w, address, kind, op->caller) : NULL;
 	}
+	if (o) /* Relaxed: several threads count; a sum only. */
+		__atomic_fetch_add(&o->wait, length, __ATOMIC_RELAXED);
 	cpa_leave();
 	errno = err;
+	return length;
 }
 
 void cpa_op_callers(const struct cpa_op *op)

@@ -94,18 +94,18 @@ static inline uint64_t cpa_op_waited(const struct cpa_op *op)
 }
 
 /* cpa_op_missed(), where a part of the run may have begun. */
-CPA_HIDDEN void cpa_op_missed_slow(const struct cpa_op *op, const void *address,
-				   enum cpa_object_kind kind);
+CPA_HIDDEN uint64_t cpa_op_missed_slow(const struct cpa_op *op, const void *address,
+				       enum cpa_object_kind kind);
 
 /*
- * cpa_op_back() was false. If the operation, of an object of @kind at @address, began while profiling was off, and
- * parts of the run have begun and ended meanwhile, it waited for all of them. errno is kept.
+ * cpa_op_back() was false. If the operation began while profiling was off, and parts of the run have begun and ended
+ * meanwhile, the thread waited for all of them. So it did for the object of @kind at @address; NULL: none. Return for
+ * how many ticks. errno is kept.
  */
-static inline void cpa_op_missed(const struct cpa_op *op, const void *address,
-				 enum cpa_object_kind kind)
+static inline uint64_t cpa_op_missed(const struct cpa_op *op, const void *address,
+				     enum cpa_object_kind kind)
 {
-	if (unlikely(!cpa_is_off()))
-		cpa_op_missed_slow(op, address, kind);
+	return unlikely(!cpa_is_off()) ? cpa_op_missed_slow(op, address, kind) : 0;
 }
 
 /* The next activity begins. Leaves. */

@@ -343,6 +343,7 @@ void cpa_child_waited(struct cpa_op *op, const struct cpa_child *child, int stat
 	last = child && *cpa_alive ? __atomic_load_n(&cpa_header()->process_ids, __ATOMIC_RELAXED) :
 				     0;
 	if (!cpa_op_back(op)) {
+		cpa_op_missed(op, NULL, CPA_HANDLE);
 		if (child)
 			waited_off(child, status, last);
 		return;

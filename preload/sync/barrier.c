@@ -86,10 +86,16 @@ void cpa_barrier_begin(struct cpa_barrier_op *b)
 
 void cpa_barrier_end(struct cpa_barrier_op *b)
 {
-	if (cpa_op_back(&b->op))
+	uint64_t length;
+
+	if (cpa_op_back(&b->op)) {
 		left(b);
-	else
-		left_off(b->w, b->o, b->round);
+		return;
+	}
+	length = cpa_op_missed(&b->op, NULL, CPA_BARRIER);
+	if (length && b->o->class) /* Relaxed: as in count(). */
+		__atomic_fetch_add(&b->o->wait, length, __ATOMIC_RELAXED);
+	left_off(b->w, b->o, b->round);
 }
 
 /*

@@ -75,6 +75,14 @@ static uint64_t timed_out(const struct waiting *wait)
 	return due;
 }
 
+/* A wait for @cond has ended, which lasted for @length ticks in parts. */
+static void count(struct cpa_object *cond, uint64_t length)
+{
+	/* Relaxed: several waiters count; sums only. */
+	__atomic_fetch_add(&cond->acquisitions, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&cond->wait, length, __ATOMIC_RELAXED);
+}
+
 /* The wait has ended, in one of three ways. @woken: by a signal. @locked: the mutex is held. */
 static void end_wait(struct waiting *wait, bool woken, bool locked)
 {
@@ -96,11 +104,8 @@ static void end_wait(struct waiting *wait, bool woken, bool locked)
 				 &op->wait);
 	w->self.row->node = cpa_track_node(w, CPA_EV_WAIT, op->caller, cond ? cond->class : 0);
 	w->self.row->path.node = w->self.row->node;
-	if (cond) {
-		/* Relaxed: several waiters count; sums only. */
-		__atomic_fetch_add(&cond->acquisitions, 1, __ATOMIC_RELAXED);
-		__atomic_fetch_add(&cond->wait, length, __ATOMIC_RELAXED);
-	}
+	if (cond)
+		count(cond, length);
 	if (woken)
 		cpa_op_explain_wake(op);
 	else
@@ -110,18 +115,33 @@ static void end_wait(struct waiting *wait, bool woken, bool locked)
 	cpa_op_done(op);
 }
 
+/*
+ * The wait began while profiling was off, and the mutex is held. The path of the waker comes with the mutex. What the
+ * thread waited in parts was for the condition.
+ */
+static void end_begun(const struct waiting *wait)
+{
+	uint64_t caller = wait->op.caller;
+	uint64_t length = cpa_lock_begun(wait->mutex, CPA_MUTEX, caller, false);
+	struct cpa_worker *w = length ? cpa_enter_known() : NULL;
+	struct cpa_object *cond;
+
+	if (likely(!w))
+		return;
+	cond = cpa_object_of(w, wait->cond, CPA_COND, caller);
+	if (cond)
+		count(cond, length);
+	cpa_leave();
+}
+
 static void end(struct waiting *wait)
 {
 	bool woken = wait->ret == 0 || wait->ret == EOWNERDEAD;
 	bool locked = woken || wait->ret == ETIMEDOUT || wait->ret == ECANCELED;
 
 	if (!wait->op.blocked) {
-		/*
-		 * The wait began while profiling was off. The path of the waker comes with the
-		 * mutex.
-		 */
 		if (locked)
-			cpa_lock_begun(wait->mutex, CPA_MUTEX, wait->op.caller, false);
+			end_begun(wait);
 	} else if (cpa_op_back(&wait->op)) {
 		end_wait(wait, woken, locked);
 	}

@@ -72,8 +72,10 @@ static long wait_call(const struct futex_call *call)
 		cpa_op_block(&op);
 	}
 	ret = ORIGINAL(SYS_futex, call->argument);
-	if (!cpa_op_back(&op))
+	if (!cpa_op_back(&op)) {
+		cpa_op_missed(&op, (const void *)call->argument[0], CPA_FUTEX);
 		return ret;
+	}
 	if (!op.blocked) {
 		o = object_of(op.w, call);
 		cpa_op_arrive(&op, CPA_EV_FUTEX_WAIT, o ? o->class : 0);

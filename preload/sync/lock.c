@@ -153,8 +153,7 @@ static __attribute__((noinline)) void enter_slow(struct cpa_lock_op *l)
 	struct cpa_object *o;
 
 	if (!cpa_op_back(op)) {
-		if (!l->free)
-			cpa_op_missed(op, l->lock, l->kind);
+		op->others = cpa_op_missed(op, l->free ? NULL : l->lock, l->kind);
 		return;
 	}
 	o = object_of(l);
@@ -245,12 +244,14 @@ void cpa_lock_got_untried(struct cpa_object *o, const void *lock, uint64_t calle
 	enter(&l, o);
 }
 
-void cpa_lock_begun_slow(const void *lock, enum cpa_object_kind kind, uint64_t caller, bool waited)
+uint64_t cpa_lock_begun_slow(const void *lock, enum cpa_object_kind kind, uint64_t caller,
+			     bool waited)
 {
 	struct cpa_lock_op l = CPA_LOCK_OP(NULL, lock, kind, caller);
 
 	l.free = !waited;
 	enter_slow(&l);
+	return l.op.others;
 }
 
 void cpa_lock_failed(struct cpa_lock_op *l, bool timeout)

@@ -197,16 +197,17 @@ static inline bool cpa_lock_exit_untimed(struct cpa_object *o)
 /*
  * The lock was taken by a call that began while profiling was off. If a part of the run has begun
  * in the meantime, the section begins here. @waited: the call was for the lock alone, and so was what it
- * waited in the part.
+ * waited in parts. Return for how many ticks it did.
  */
-CPA_HIDDEN void cpa_lock_begun_slow(const void *lock, enum cpa_object_kind kind, uint64_t caller,
-				    bool waited);
+CPA_HIDDEN uint64_t cpa_lock_begun_slow(const void *lock, enum cpa_object_kind kind,
+					uint64_t caller, bool waited);
 
-static inline void cpa_lock_begun(const void *lock, enum cpa_object_kind kind, uint64_t caller,
-				  bool waited)
+static inline uint64_t cpa_lock_begun(const void *lock, enum cpa_object_kind kind, uint64_t caller,
+				      bool waited)
 {
-	if (unlikely(*cpa_alive && !cpa_is_off()))
-		cpa_lock_begun_slow(lock, kind, caller, waited);
+	return unlikely(*cpa_alive && !cpa_is_off()) ?
+		       cpa_lock_begun_slow(lock, kind, caller, waited) :
+		       0;
 }
 
 /* Another thread may have used @o untimed: count the possible error of the edge to this thread. */

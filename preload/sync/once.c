@@ -65,8 +65,12 @@ static void end(struct call *call)
 	const struct cpa_object *o;
 
 	innermost = call->outer;
-	if (call->ran || !cpa_op_back(op))
+	if (call->ran)
 		return;
+	if (!cpa_op_back(op)) {
+		cpa_op_missed(op, NULL, CPA_ONCE);
+		return;
+	}
 	o = cpa_object_of(op->w, call->lock.lock, CPA_ONCE, op->caller);
 	if (!op->blocked)
 		cpa_op_arrive(op, CPA_EV_LOCK, o ? o->class : 0);

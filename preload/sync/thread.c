@@ -409,6 +409,7 @@ static void join_end(struct join_op *join, bool joined, bool timeout)
 	if (!joined && !op->w)
 		return;
 	if (!cpa_op_back(op)) {
+		cpa_op_missed(op, NULL, CPA_HANDLE);
 		join_end_off(join);
 		return;
 	}

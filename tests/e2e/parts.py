@@ -248,24 +248,33 @@ WAITS = "WSRP", "SWPR", "WSPR", "SWPSRP", "WSPSRP", "SWPSPSRP", "WSPSPSRP", "SWP
 HANDLED = "SWHPSHRP", "SWHPHSHRP", "SWHPSHPSHRP", "SWHPSHPSRP", "SWHPSHPR", "SWHPHSRP"
 
 
+OBJECTS = "mutex", "timed", "read", "write", "semaphore", "condition", "timed_condition", "barrier", "futex"
+NO_OBJECTS = "join", "once", "child"
+
+
+def wait_across(results, how, steps):
+    dump = f"{TMP}/across.dump"
+    run = subprocess.run([f"{BUILD}/tests/programs/wait_across", how, steps], stdout=subprocess.PIPE, text=True,
+                         env=environment(dump, CPA_START="off", CPA_JOURNAL="1M"), check=True)
+    found = report(dump)
+    least_s, most_s = (int(word) / 1e9 for word in run.stdout.split())
+    wait_s = sum(o["wait_s"] for o in found["objects"])
+    of_thread_s = next(t["wait_s"] for t in found["threads"] if t["start_routine"] == "waiter")
+    good, said = verify(dump)
+    odd = [*contradictions(found), *([] if good else [said])]
+    odd += [f"{o['class']}: more waits than uses" for o in found["objects"] if o["contended"] > o["acquisitions"]]
+    exact = [*([wait_s] if how in OBJECTS else []), *([] if "H" in steps else [of_thread_s])]
+    results.check(all(least_s * 0.99 <= s <= most_s * 1.01 for s in exact)
+               and of_thread_s <= most_s * 1.01 and not odd,
+               f"wait across borders, {how}, {steps}: {wait_s:.4f} and {of_thread_s:.4f} s, {least_s:.4f} to "
+               f"{most_s:.4f} {'; '.join(odd)}".rstrip())
+
+
 def waits_across(results):
     """A wait across borders counts for what was waited for, and for the thread, with all that lies in parts."""
-    dump = f"{TMP}/across.dump"
-    for how in "mutex", "timed", "read", "write", "semaphore":
-        for steps in WAITS + HANDLED:
-            run = subprocess.run([f"{BUILD}/tests/programs/wait_across", how, steps], stdout=subprocess.PIPE, text=True,
-                                 env=environment(dump, CPA_START="off", CPA_JOURNAL="1M"), check=True)
-            found = report(dump)
-            least_s, most_s = (int(word) / 1e9 for word in run.stdout.split())
-            wait_s = sum(o["wait_s"] for o in found["objects"])
-            of_thread_s = next(t["wait_s"] for t in found["threads"] if t["start_routine"] == "waiter")
-            good, said = verify(dump)
-            odd = [*contradictions(found), *([] if good else [said])]
-            exact = (wait_s,) if "H" in steps else (wait_s, of_thread_s)
-            results.check(all(least_s * 0.99 <= s <= most_s * 1.01 for s in exact)
-                       and of_thread_s <= most_s * 1.01 and not odd,
-                       f"wait across borders, {how}, {steps}: {wait_s:.4f} and {of_thread_s:.4f} s, {least_s:.4f} to "
-                       f"{most_s:.4f} {'; '.join(odd)}".rstrip())
+    for how in OBJECTS + NO_OBJECTS:
+        for steps in WAITS + (HANDLED if how in OBJECTS else ()):
+            wait_across(results, how, steps)
 
 
 LATE_S = 0.060  # that late_event computes before the event

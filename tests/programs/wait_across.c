@@ -2,17 +2,20 @@
 /*
  * tests/programs/wait_across.c - a wait across borders of parts of the run, whose length in the parts is known
  *
- *	wait_across mutex|timed|read|write|semaphore STEPS
+ *	wait_across HOW STEPS
  *
  * Of STEPS the letter S starts a part, P ends it, W lets the thread `waiter` begin to wait, H has it take another lock in
  * a signal handler, and R ends its wait. Prints for how long it waited in parts, in ns: at least and at most.
  */
+#include <linux/futex.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,17 +25,45 @@
 #define PARTS	8
 #define STEP_NS (5 * 1000 * 1000)
 
+enum how {
+	MUTEX,
+	TIMED,
+	READ,
+	WRITE,
+	SEMAPHORE,
+	CONDITION,
+	TIMED_CONDITION,
+	BARRIER,
+	JOIN,
+	ONCE,
+	FUTEX,
+	CHILD,
+	HOWS
+};
+
+static const char *const names[HOWS] = {
+	"mutex",	   "timed",   "read", "write", "semaphore", "condition",
+	"timed_condition", "barrier", "join", "once",  "futex",	    "child"
+};
+
 struct span {
 	int64_t from, to; /* ns */
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_barrier_t barrier;
 static sem_t semaphore;
-static bool timed, reads, writes, posts;
-static int go, known, tid, handled;
+static pthread_t other;
+static pid_t child;
+static int fds[2];
+static enum how how;
+static int go, known, tid, handled, begun, let_go;
 static struct span widest[PARTS], narrowest[PARTS]; /* that a part may have had */
 static struct span longest, shortest;		    /* that the wait may have had */
+static int64_t others_ns;			    /* for which main may have waited */
 static unsigned parts;
 
 static int64_t now_ns(void)
@@ -50,32 +81,154 @@ static int64_t overlap(struct span a, struct span b)
 	return to > from ? to - from : 0;
 }
 
-static void take(void)
+/* Until main lets the waiter go. No event of cpa's. */
+static void spin(void)
 {
-	struct timespec far;
-
-	clock_gettime(CLOCK_REALTIME, &far);
-	far.tv_sec += 1000;
-	if (posts)
-		sem_wait(&semaphore);
-	else if (reads)
-		pthread_rwlock_rdlock(&rwlock);
-	else if (writes)
-		pthread_rwlock_wrlock(&rwlock);
-	else if (timed)
-		pthread_mutex_timedlock(&mutex, &far);
-	else
-		pthread_mutex_lock(&mutex);
+	__atomic_store_n(&begun, 1, __ATOMIC_RELEASE);
+	while (!__atomic_load_n(&let_go, __ATOMIC_ACQUIRE))
+		sched_yield();
 }
 
+static void *spinner(void *unused)
+{
+	spin();
+	return unused;
+}
+
+static void *runs_once(void *unused)
+{
+	pthread_once(&once, spin);
+	return unused;
+}
+
+/* Before the wait: somebody has what the waiter will want. */
+static void prepare(void)
+{
+	switch (how) {
+	case MUTEX:
+	case TIMED:
+		pthread_mutex_lock(&mutex);
+		break;
+	case READ:
+	case WRITE:
+		pthread_rwlock_wrlock(&rwlock);
+		break;
+	case JOIN:
+		pthread_create(&other, NULL, spinner, NULL);
+		break;
+	case ONCE:
+		pthread_create(&other, NULL, runs_once, NULL);
+		while (!__atomic_load_n(&begun, __ATOMIC_ACQUIRE))
+			sched_yield();
+		break;
+	case CHILD:
+		if (pipe(fds) < 0)
+			exit(2);
+		child = fork();
+		if (!child) {
+			char byte;
+
+			close(fds[1]);
+			_exit((int)read(fds[0], &byte, 1));
+		}
+		break;
+	default:
+		sem_init(&semaphore, 0, 0);
+		pthread_barrier_init(&barrier, NULL, 2);
+	}
+}
+
+static void wait_condition(bool timed)
+{
+	struct timespec far = { .tv_sec = INT32_MAX };
+
+	pthread_mutex_lock(&mutex);
+	while (!let_go)
+		if (timed)
+			pthread_cond_timedwait(&cond, &mutex, &far);
+		else
+			pthread_cond_wait(&cond, &mutex);
+	pthread_mutex_unlock(&mutex);
+}
+
+/* The wait. */
+static void take(void)
+{
+	struct timespec far = { .tv_sec = INT32_MAX };
+
+	switch (how) {
+	case MUTEX:
+		pthread_mutex_lock(&mutex);
+		break;
+	case TIMED:
+		pthread_mutex_timedlock(&mutex, &far);
+		break;
+	case READ:
+		pthread_rwlock_rdlock(&rwlock);
+		break;
+	case WRITE:
+		pthread_rwlock_wrlock(&rwlock);
+		break;
+	case SEMAPHORE:
+		sem_wait(&semaphore);
+		break;
+	case CONDITION:
+	case TIMED_CONDITION:
+		wait_condition(how == TIMED_CONDITION);
+		break;
+	case BARRIER:
+		pthread_barrier_wait(&barrier);
+		break;
+	case JOIN:
+		pthread_join(other, NULL);
+		break;
+	case ONCE:
+		pthread_once(&once, spin);
+		break;
+	case FUTEX:
+		while (!__atomic_load_n(&let_go, __ATOMIC_ACQUIRE))
+			syscall(SYS_futex, &let_go, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+		break;
+	default:
+		waitpid(child, NULL, 0);
+	}
+}
+
+/* Main ends the wait. */
 static void let(void)
 {
-	if (posts)
-		sem_post(&semaphore);
-	else if (reads || writes)
-		pthread_rwlock_unlock(&rwlock);
-	else
+	switch (how) {
+	case MUTEX:
+	case TIMED:
 		pthread_mutex_unlock(&mutex);
+		break;
+	case READ:
+	case WRITE:
+		pthread_rwlock_unlock(&rwlock);
+		break;
+	case SEMAPHORE:
+		sem_post(&semaphore);
+		break;
+	case CONDITION:
+	case TIMED_CONDITION:
+		pthread_mutex_lock(&mutex);
+		let_go = 1;
+		pthread_cond_signal(&cond);
+		pthread_mutex_unlock(&mutex);
+		break;
+	case BARRIER:
+		others_ns = now_ns();
+		pthread_barrier_wait(&barrier);
+		others_ns = now_ns() - others_ns;
+		break;
+	case CHILD:
+		close(fds[1]);
+		break;
+	default:
+		__atomic_store_n(&let_go, 1, __ATOMIC_RELEASE);
+		if (how == FUTEX)
+			syscall(SYS_futex, &let_go, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	}
 }
 
 static void handler(int signal)
@@ -101,7 +254,8 @@ static void *waiter(void *unused)
 	__atomic_store_n(&tid, (int)syscall(SYS_gettid), __ATOMIC_RELEASE);
 	take();
 	longest.to = now_ns();
-	let();
+	if (how <= WRITE)
+		let();
 	return unused;
 }
 
@@ -147,29 +301,26 @@ static void step(char what, pthread_t thread)
 
 int main(int argc, char **argv)
 {
-	int64_t least = 0, most = 0;
+	int64_t least = 0, most;
 	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART };
 	pthread_t thread;
 
 	if (argc != 3)
 		return 2;
-	timed = strcmp(argv[1], "timed") == 0;
-	reads = strcmp(argv[1], "read") == 0;
-	writes = strcmp(argv[1], "write") == 0;
-	posts = strcmp(argv[1], "semaphore") == 0;
-	sem_init(&semaphore, 0, 1);
+	while (how < HOWS && strcmp(argv[1], names[how]) != 0)
+		how++;
+	if (how == HOWS)
+		return 2;
 	sigaction(SIGUSR1, &action, NULL);
 	start();
-	if (reads)
-		pthread_rwlock_wrlock(&rwlock);
-	else
-		take();
+	prepare();
 	pthread_create(&thread, NULL, waiter, NULL);
 	while (!__atomic_load_n(&known, __ATOMIC_ACQUIRE))
 		sched_yield();
 	stop();
 	for (const char *what = argv[2]; *what && parts < PARTS; what++)
 		step(*what, thread);
+	most = others_ns;
 	for (unsigned i = 0; i < parts; i++) {
 		least += overlap(narrowest[i], shortest);
 		most += overlap(widest[i], longest);
