@@ -90,6 +90,11 @@ struct cpa_worker {
 	uint64_t suspended;
 	/* preload/core/track.c: cpa_event_slept(). */
 	struct cpa_sleeps sleeps;
+	/*
+	 * preload/sync/mutex.c: 16 times the usual length of the operation by which the thread begins a critical
+	 * section behind that of another thread, ticks; 0: none was measured yet.
+	 */
+	uint32_t takeover;
 	/* preload/process/spawn.c: token of the last vfork(), until its child calls exec; 0: none. */
 	uint32_t vforked;
 };

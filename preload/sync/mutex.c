@@ -29,6 +29,9 @@
 /* pauses between two readings of the clock, see awaited() */
 #define PAUSES 4u
 
+/* the longest takeover() that is believed, in usual operations: behind it the thread was switched out */
+#define TAKEOVER_MOST 32u
+
 static bool acquired(int ret)
 {
 	return ret == 0 || ret == EOWNERDEAD;
@@ -108,10 +111,38 @@ static __attribute__((noinline)) int locked(pthread_mutex_t *m, uint64_t caller)
 }
 
 /*
- * Look on for as long as cpa makes a critical section longer: one operation of ours at its begin
- * and one at its end. Return whether the mutex became free in that time, and is now locked. A
- * thread that would not have met the section natively need not block for it; looking on for longer
- * would help the program.
+ * For how long cpa makes a critical section longer that begins behind that of another thread, ticks:
+ * an operation of ours at its begin, which fetches what the other thread's processor wrote, and a
+ * usual one at its end.
+ */
+static uint64_t lengthened(const struct cpa_worker *w)
+{
+	uint64_t usual = cpa_clock_operation(&w->clock), takeover = w->takeover / 16;
+
+	return usual + (takeover > usual ? takeover : usual);
+}
+
+/* finish() for a mutex that awaited() locked: the operation at the begin of the section is measured. */
+static void take_over(struct cpa_lock_op *l)
+{
+	struct cpa_worker *w = l->op.w;
+	uint64_t most = TAKEOVER_MOST * cpa_clock_operation(&w->clock), begun = cpa_clock_now(),
+		 took;
+
+	finish(l, 0);
+	took = cpa_clock_now() - begun;
+	if (took > most)
+		return;
+	if (w->takeover)
+		w->takeover += (uint32_t)took - w->takeover / 16;
+	else
+		w->takeover = 16 * (uint32_t)took;
+}
+
+/*
+ * Look on for as long as cpa makes the section longer. Return whether the mutex became free in that
+ * time, and is now locked. A thread that would not have met the section natively need not block for
+ * it; looking on for longer would help the program.
  *
  * Not if both the holder and this thread do little but lock: there one that runs on while the
  * others sleep takes less time than two that take turns. Not if the kernel hands the mutex to the
@@ -120,6 +151,7 @@ static __attribute__((noinline)) int locked(pthread_mutex_t *m, uint64_t caller)
 static bool awaited(const struct cpa_op *op, pthread_mutex_t *m)
 {
 	const struct cpa_thread *row = op->w->self.row;
+	uint64_t limit = lengthened(op->w);
 	/* Relaxed: a hint. 0: no owner. */
 	int owner = __atomic_load_n(&m->__data.__owner, __ATOMIC_RELAXED);
 
@@ -132,7 +164,7 @@ static bool awaited(const struct cpa_op *op, pthread_mutex_t *m)
 		/* Relaxed: the try decides. */
 		if (!__atomic_load_n(&m->__data.__lock, __ATOMIC_RELAXED) && !try_lock(m))
 			return true;
-	} while (cpa_clock_now() - op->arrived < 2 * cpa_clock_operation(&op->w->clock));
+	} while (cpa_clock_now() - op->arrived < limit);
 	return false;
 }
 
@@ -143,7 +175,10 @@ static __attribute__((noinline)) int wait_for(struct cpa_worker *w, pthread_mute
 	struct cpa_lock_op l = LOCK_OP(w, m, caller);
 
 	arrive(&l, m);
-	return finish(&l, awaited(&l.op, m) ? 0 : REAL(pthread_mutex_lock)(m));
+	if (!awaited(&l.op, m))
+		return finish(&l, REAL(pthread_mutex_lock)(m));
+	take_over(&l);
+	return 0;
 }
 
 /* A lock call that began while profiling was off has returned @ret. */
