@@ -133,6 +133,11 @@ def machine():
             f"{' of a virtual machine' if virtual else ''}, Linux {os.uname().release}")
 
 
+def apart_ns(build):
+    """A cache line's way from one processor to another and back, ns; see processors.c. 0: one processor."""
+    return int(run([f"{build}/benchmarks/processors"]).output)
+
+
 def heading(title, load):
     """The first lines of a document of figures."""
     commit = git("rev-parse", "--short", "HEAD") or "unknown"

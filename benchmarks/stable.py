@@ -13,11 +13,12 @@ count as components, too. "off" is the largest distance of one run from the medi
 themselves: CPU time, and the ratio).
 
 Other work makes the program's own dearer: caches are shared, and where a processor is a thread of a
-core, its execution units. So the CPU time is in the table, too, as a path cannot be steadier than the
-CPU time of the work on it; and the path as a share of the CPU time, which does not depend on the
-speed of the machine. Neither is judged. Nor is the CPU time of the thread that has most: where threads
-take pieces of work as they come, the scheduler decides who has how many, and the path is what the busiest
-one did.
+core, its execution units. A host may also move its guest's processors from two cores to one and back
+(processors.c; measured before each run). So the CPU time is in the table, too, natively and with cpa, as
+a path cannot be steadier than the CPU time of the work on it; and the path as a share of the CPU time,
+which does not depend on the speed of the machine. The CPU times are not judged. Nor is that of the
+thread that has most: where threads take pieces of work as they come, the scheduler decides who has how
+many, and the path is what the busiest one did.
 """
 import argparse
 import os
@@ -108,12 +109,18 @@ def words_of(name, folder):
     return [places.get(word, word) for word in words]
 
 
-def read_once(cpa, name, loops):
-    with Loops(loops):
-        done = measure.run_hashed(words_of(name, cpa.folder), cpa.environment(), cpa.folder)
-    if done.status:
-        raise measure.Fails(f"{name} ended with {done.status}")
-    return Reading(programs.report(cpa.build, cpa.path()))
+class Pair:
+    """One run with cpa, and one without."""
+
+    def __init__(self, cpa, name, loops):
+        self.apart_ns = measure.apart_ns(cpa.build)
+        with Loops(loops):
+            native = measure.run_hashed(words_of(name, cpa.folder), {}, cpa.folder)
+            done = measure.run_hashed(words_of(name, cpa.folder), cpa.environment(), cpa.folder)
+        if done.status or native.status:
+            raise measure.Fails(f"{name} ended with {done.status}, natively with {native.status}")
+        self.reading = Reading(programs.report(cpa.build, cpa.path()))
+        self.reading.native_cpu = native.cpu
 
 
 class Figure:
@@ -147,12 +154,14 @@ def figures_of(readings):
             + [Figure(f"saves, s: {name}", saved(name), path) for name in best]
             + [Figure("busiest thread, s", column(lambda each: each.busiest), judged=False),
                Figure("CPU time, s", column(lambda each: each.cpu), judged=False),
-               Figure("path / CPU time", column(lambda each: each.path / each.cpu), judged=False)])
+               Figure("CPU time natively, s", column(lambda each: each.native_cpu), judged=False),
+               Figure("path / CPU time", column(lambda each: each.path / each.cpu))])
 
 
 def measure_program(cpa, name, loops, runs):
-    readings = measure.interleaved({n: lambda n=n: read_once(cpa, name, n) for n in loops}, runs)
-    return figures_of(readings)
+    pairs = measure.interleaved({n: lambda n=n: Pair(cpa, name, n) for n in loops}, runs)
+    apart = [each.apart_ns for column in pairs.values() for each in column]
+    return figures_of({n: [each.reading for each in column] for n, column in pairs.items()}), apart
 
 
 def rows(name, figures, loops):
@@ -163,8 +172,8 @@ def rows(name, figures, loops):
 
 
 def compare(cpa, names, loops, runs):
-    """The rows of the table, and what is left out."""
-    lines, left_out = [], []
+    """The rows of the table, what is left out, and how far the processors were apart before each run, ns."""
+    lines, left_out, apart = [], [], []
     for name in names:
         program = words_of(name, cpa.folder)[0]
         if not shutil.which(program):
@@ -172,14 +181,15 @@ def compare(cpa, names, loops, runs):
             continue
         print(f"{name} ...", file=sys.stderr, flush=True)
         try:
-            found = measure_program(cpa, name, loops, runs)
+            found, apart_ns = measure_program(cpa, name, loops, runs)
         except (measure.Fails, ValueError) as error:
             left_out.append(f"{name}: {error}")
             continue
         lines += rows(name, found, loops)
+        apart += apart_ns
         for line in rows(name, found, loops):
             print("  " + " | ".join(line), file=sys.stderr, flush=True)
-    return lines, left_out
+    return lines, left_out, apart
 
 
 def main():
@@ -200,14 +210,16 @@ def main():
     folder = tempfile.mkdtemp(prefix="cpa-stable.")
     try:
         prepare(folder)
-        lines, left_out = compare(measure.Cpa(options.build, folder), options.names or COMMANDS,
-                                  loops, runs)
+        lines, left_out, apart = compare(measure.Cpa(options.build, folder), options.names or COMMANDS,
+                                         loops, runs)
     finally:
         shutil.rmtree(folder)
     head = ["program", "figure", *(f"{n} loops" for n in loops), "medians", "off", ""]
     text = (measure.heading("How steady the figures are", load)
             + f"\n{runs} runs of each, in turns. Goal: medians {MEDIANS:.0%} apart at most, no run off "
-            f"by more than {OFF:.0%}, of the critical path.\n\n" + measure.table(head, lines)
+            f"by more than {OFF:.0%}, of the critical path.\n\n"
+            f"A cache line went from one processor to the other and back in {min(apart)} to {max(apart)} ns "
+            f"(median {measure.median(apart):.0f}).\n\n" + measure.table(head, lines)
             + "".join(f"\nLeft out: {line}\n" for line in left_out))
     with open(options.output, "w") as output:
         output.write(text)

@@ -7,7 +7,8 @@ lock_only one thread computes, and one does nothing but lock. How often that blo
 machine and on what else runs there: hardly ever, where the two share a processor. So it runs
 natively, with cpa, and with cpa that does not look on (CPA_LOOK_ON=off, printed to compare), in turns, as a real-time
 process where that is permitted, so that both threads have a processor. memcached has a load, natively
-and with cpa, in turns: its voluntary switches for each request, and its CPU time. Threads that sleep by the
+and with cpa, in turns: its voluntary switches for each request, and its CPU time. They depend on how far the
+processors are apart (benchmarks/processors.c), which is printed, too. Threads that sleep by the
 clock (mc-lrumaint, some 350 times a second) have more of them for a request where fewer are served in a
 second, as beside other work: so they are printed by thread. Prints TAP.
 """
@@ -25,6 +26,7 @@ import tempfile
 import exact  # noqa: F401, the modules of tests/e2e
 from results import Results
 from servers import Fails, serving
+import measure  # of benchmarks/, which servers finds
 
 BUILD = pathlib.Path(os.environ.get("CPA_BUILD", "build")).resolve()
 TURNS = 7
@@ -108,7 +110,11 @@ def check_memcached(results, folder):
         return
     os.chmod(folder, 0o755)
     server = serving.Memcached(str(folder), BUILD)
-    pairs = [(serve(server, False), serve(server, True)) for _ in range(PAIRS)]
+    pairs, apart = [], []
+    for _ in range(PAIRS):
+        apart.append(measure.apart_ns(BUILD))
+        pairs.append((serve(server, False), serve(server, True)))
+    print(f"# a cache line between the processors, to and fro: {' '.join(map(str, apart))} ns")
     for native, profiled in pairs:
         for name in native[0]:
             print(
