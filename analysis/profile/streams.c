@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "analysis/profile/build.h"
+#include "analysis/profile/components.h"
+#include "analysis/profile/processes.h"
 #include "analysis/profile/streams.h"
 #include "analysis/util/printable.h"
 #include "shadow/edge/queue.h"
@@ -139,18 +141,36 @@ static struct sum *sum_streams(const struct cpa_build *build, size_t *count)
 	return sums;
 }
 
-/* The name of a class of threads; the first thread's is that of the program. */
-static const char *class_name(const struct cpa_build *build, uint32_t row)
+/* Whether a class of threads is of a command that the first process runs of itself: "git index-pack". */
+static bool has_subcommands(const struct cpa_profile *profile)
+{
+	const char *name = profile->processes ? profile->process[0].name : "";
+	size_t n = strlen(name);
+
+	for (size_t i = 0; n && i < profile->components; i++) {
+		const struct cpa_component_figures *each = &profile->component[i];
+
+		if (each->kind == CPA_THREAD && each->by == CPA_BY_NAME &&
+		    strncmp(each->name, name, n) == 0 && each->name[n] == ' ')
+			return true;
+	}
+	return false;
+}
+
+/* The name of a class of threads; the first thread's is that of the program. The caller frees it. */
+static char *class_name(const struct cpa_build *build, uint32_t row)
 {
 	const struct cpa_component *class = cpa_names_row(build->names, row);
+	const struct cpa_profile *profile = build->profile;
 	const struct cpa_place *place;
 
 	if (!class || class->kind != CPA_THREAD)
-		return "?";
+		return xstrdup("?");
 	if (class->by == CPA_BY_ADDRESS && !class->address)
-		return cpa_printable_base(build->profile->program.exe);
+		return has_subcommands(profile) ? cpa_process_title(profile->process) :
+						  xstrdup(cpa_printable_base(profile->program.exe));
 	place = cpa_names_component(build->names, row);
-	return place->name ? place->name : "?";
+	return xstrdup(place->name ? place->name : "?");
 }
 
 /* "a", or "a, b", or "a, b, ..." */
@@ -160,11 +180,10 @@ static char *end_name(const struct cpa_build *build, const uint32_t rows[])
 	unsigned i = 0;
 
 	for (; i < CPA_STREAM_ENDS && rows[i]; i++) {
-		const char *name = class_name(build, rows[i]);
-		char *more = all ? concat(all, ", ", name, NULL) : xstrdup(name);
+		char *name = class_name(build, rows[i]);
 
-		free(all);
-		all = more;
+		all = all ? reconcat(all, all, ", ", name, NULL) : xstrdup(name);
+		free(name);
 	}
 	if (i == CPA_STREAM_ENDS)
 		all = reconcat(all, all, ", ...", NULL);

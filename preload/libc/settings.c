@@ -2,15 +2,19 @@
 #include "preload/libc/settings.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "preload/libc/log.h"
 #include "shadow/store/by.h"
+#include "shadow/store/kernel.h"
 #include "shadow/store/size.h"
 
 #define DEFAULT_OUTPUT	   "cpa.%e.%p.dump"
@@ -18,6 +22,7 @@
 #define DEFAULT_COMPONENTS 1024
 #define FEWEST_COMPONENTS  64
 #define MOST_COMPONENTS	   4096
+#define LOOKS		   64 /* of the arguments of a command */
 
 /* The environment variable as a decimal number within [@low, @high], else @otherwise. */
 static unsigned number(const char *name, unsigned low, unsigned high, unsigned otherwise)
@@ -118,6 +123,11 @@ static bool is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
+static const char *base(const char *path)
+{
+	return strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+}
+
 /* The file of the option -o, as compilers have it; "": none, or it is elsewhere, as temporary files are. */
 static const char *output(char *const *arguments)
 {
@@ -127,20 +137,65 @@ static const char *output(char *const *arguments)
 	return "";
 }
 
-void cpa_settings_argument(char *to, size_t size, char *const *arguments)
+static bool is_in(const char *path, const char *folder)
 {
-	const char *word = arguments[0] && arguments[1] ? arguments[1] : "", *end;
+	size_t n = folder ? strlen(folder) : 0;
 
-	memset(to, 0, size);
-	if (*word == '-')
-		word = output(arguments + 1);
-	if (strrchr(word, '/'))
-		word = strrchr(word, '/') + 1;
+	while (n && folder[n - 1] == '/')
+		n--;
+	return n && strncmp(path, folder, n) == 0 && path[n] == '/' &&
+	       path + n + strspn(path + n, "/") == base(path);
+}
+
+/* Whether @word is the name of a file with a suffix, which exists and is not a temporary one, as of gcc. */
+static bool is_file(const char *word)
+{
+	const char *name = base(word), *dot = strchr(name, '.');
+	struct stat s;
+
+	return *word != '-' && dot && dot != name && dot[1] && !is_in(word, P_tmpdir) &&
+	       !is_in(word, getenv("TMPDIR")) &&
+	       !cpa_kernel(SYS_newfstatat, AT_FDCWD, word, &s, AT_NO_AUTOMOUNT) &&
+	       S_ISREG(s.st_mode);
+}
+
+/* The last of @arguments that is_file(), among the last LOOKS; "": none. */
+static const char *last_file(char *const *arguments)
+{
+	char *const *end = arguments;
+
+	while (*end)
+		end++;
+	for (unsigned i = 0; i < LOOKS && end > arguments; i++)
+		if (is_file(*--end))
+			return *end;
+	return "";
+}
+
+/* Write @word to @to if it is a short word: nothing that may be a text, or a secret. */
+static void put_word(char *to, size_t size, const char *word)
+{
+	const char *end;
+
 	for (end = word; *end; end++)
 		if (!is_letter(*end) && (end == word || !strchr("0123456789-_.", *end)))
 			return;
 	if ((size_t)(end - word) < size)
 		memcpy(to, word, (size_t)(end - word));
+}
+
+void cpa_settings_argument(char *to, size_t size, char *const *arguments)
+{
+	const char *word = arguments[0] && arguments[1] ? arguments[1] : "";
+
+	memset(to, 0, size);
+	if (*word != '-') {
+		put_word(to, size, base(word));
+		return;
+	}
+	put_word(to, size, base(output(arguments + 1)));
+	if (!*to)
+		put_word(to, size, base(last_file(arguments + 1)));
 }
 
 static size_t append(char *to, size_t at, size_t size, const char *text)

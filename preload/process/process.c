@@ -35,8 +35,9 @@
 #include "shadow/path/token.h"
 #include "shadow/store/timespec.h"
 
-#define VARIABLE "CPA_SESSION"
-#define DIGITS	 16u /* hexadecimal digits of a number */
+#define VARIABLE  "CPA_SESSION"
+#define DIGITS	  16u /* hexadecimal digits of a number */
+#define ANCESTORS 16u /* that are looked at for a program that runs itself */
 
 static char announcement[sizeof(VARIABLE) + 2 * (DIGITS + 1) + PATH_MAX];
 
@@ -267,18 +268,45 @@ static uint32_t own_row(void)
 /* Forks from the process that began with the program, to this one. */
 static uint32_t forks;
 
+/*
+ * Whether process @p runs a command of a program that runs its own commands, as git does: one of those that it
+ * descends from is the same program with another argument.
+ */
+static bool is_subcommand(const struct cpa_process_row *p)
+{
+	const struct cpa_process_row *child = p;
+
+	if (!*p->argument)
+		return false;
+	for (unsigned i = 0; i < ANCESTORS && child->parent; i++) {
+		const struct cpa_process_row *parent = cpa_process(child->parent);
+
+		/* Relaxed: both are numbers. Another process may have the row by now. */
+		if (__atomic_load_n(&parent->key, __ATOMIC_RELAXED) !=
+		    __atomic_load_n(&child->parent_key, __ATOMIC_RELAXED))
+			return false;
+		if (parent->name == p->name &&
+		    memcmp(parent->argument, p->argument, CPA_ARGUMENT) != 0)
+			return true;
+		child = parent;
+	}
+	return false;
+}
+
+/* The class of the first thread of @p: "sort"; "sort, forked"; or "git index-pack", which see above. */
 static uint32_t component_of(const struct cpa_process_row *p, bool forked)
 {
 	const char *text = ((struct cpa_name *)cpa_row(CPA_TABLE_NAMES, p->name))->text;
 	struct cpa_component_name name = { .kind = CPA_THREAD, .by = CPA_BY_NAME };
 	static const char addition[] = ", forked", further[] = " again";
-	char child[CPA_NAME_SIZE + sizeof(addition) + sizeof(further)];
+	char whole[CPA_NAME_SIZE + 1 + CPA_ARGUMENT + sizeof(addition) + sizeof(further)];
+	char *end = stpcpy(whole, text);
 
-	if (forked) {
-		strcpy(stpcpy(stpcpy(child, text), addition), forks > 1 ? further : "");
-		text = child;
-	}
-	name.address = cpa_name(text);
+	if (is_subcommand(p))
+		end = stpcpy(stpcpy(end, " "), p->argument);
+	if (forked)
+		strcpy(stpcpy(end, addition), forks > 1 ? further : "");
+	name.address = cpa_name(whole);
 	return cpa_component_intern(&name);
 }
 

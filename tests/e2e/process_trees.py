@@ -306,12 +306,18 @@ def names(results, folder):
 
 
 def arguments(results, folder):
-    """Processes of one command are told apart by their first arguments, or by the files that they make."""
+    """Processes of one command are told apart by their first arguments, or by the files that they make or read."""
     dump = folder / "arguments.dump"
     sort = "sort -o made /dev/null; sort -u -o sub/too -- /dev/null; sort -o $PWD/no /dev/null; sort -c /dev/null"
     words = "basename one; basename a/two; basename -a three; basename 'a word'; uname"
+    # As gcc calls its parts: a source among options, and -o of a temporary file.
+    files = "wc -l sub/x.c -c y.c no.c; wc -c sub/x.c -l; wc -c ./y.c sub -o $TMPDIR/z.s; wc -c $TMPDIR/z.s sub"
     (folder / "sub").mkdir()
-    Run(["sh", "-c", f"cd {folder}; {sort}; {words}; :"], dump)
+    (folder / "temporary").mkdir()
+    for name in ("sub/x.c", "y.c", "temporary/z.s"):
+        (folder / name).touch()
+    export = f"export TMPDIR={folder}/temporary/"
+    Run(["sh", "-c", f"cd {folder}; {export}; {sort}; {words}; {{ {files}; }} 2>&1; :"], dump)
     profile = report(dump)
     text = subprocess.run(
         [BUILD / "cpa-report", "--level", "process", dump], capture_output=True, text=True, check=True
@@ -322,9 +328,37 @@ def arguments(results, folder):
         ("sort", ["", "", "made", "too"]),
         ("basename", ["", "", "one", "two"]),
         ("uname", [""]),
+        ("wc", ["", "x.c", "y.c", "y.c"]),
     ):
         got = sorted(p.get("argument", "") for p in profile["processes"] if p["name"] == name)
         results.check(got == wanted, f"arguments of {name}: {got}")
+
+
+OUTER = """
+import subprocess
+for _ in range(2):
+    subprocess.run(["sh", "-c", "/usr/bin/python3 inner.py; sort made; :"], stdout=subprocess.PIPE, check=True)
+subprocess.run(["/usr/bin/python3", "-c", "pass"])
+"""
+
+
+def subcommands(results, folder):
+    """What a program runs of itself, with another argument, is a class of its own; other arguments make none."""
+    dump = folder / "subcommands.dump"
+    (folder / "inner.py").write_text("import os\nprint('a')\nos.fork() or os._exit(0)\nos.wait()\n")
+    (folder / "outer.py").write_text(OUTER)
+    (folder / "made").touch()
+    Run(["/usr/bin/python3", "outer.py"], dump, folder)
+    profile = report(dump)
+    got = {c["name"] for c in profile["components"] if c["kind"] == "thread"}
+    results.check(
+        {"main", "python3", "python3 inner.py", "python3 inner.py, forked", "sort", "sh"}.issubset(got)
+        and not [name for name in got if name.startswith(("sort ", "sh ", "python3 outer"))],
+        f"subcommands: classes {sorted(got)}",
+    )
+    streams = [(s["from"], s["to"]) for s in profile["streams"] if s["bytes"]]
+    results.check(("python3 inner.py", "python3 outer.py") in streams, f"subcommands: streams {streams}")
+    dump.unlink()
 
 
 def jumps(results, folder):
@@ -459,6 +493,7 @@ def main():
     names(results, folder)
     outliving(results, folder)
     arguments(results, folder)
+    subcommands(results, folder)
     jumps(results, folder)
     killed(results, folder)
     lives(results, folder)
