@@ -14,6 +14,7 @@
 #include "analysis/profile/streams.h"
 #include "analysis/profile/threads.h"
 #include "analysis/derived/find.h"
+#include "analysis/verdict/jobs.h"
 #include "analysis/verdict/rivals.h"
 #include "analysis/verdict/verdict_kinds.h"
 #include "analysis/util/format.h"
@@ -61,7 +62,8 @@ static struct cpa_verdict_class sum_class(const struct cpa_profile *profile,
 		work_s = thread->process_s + service_s(profile, thread, &class.slept_s);
 		class.threads += 1 + thread->earlier;
 		class.work_s += work_s;
-		class.most_s = fmax(class.most_s, work_s);
+		/* Of a row of several only their sum is known. */
+		class.most_s = fmax(class.most_s, work_s / (1 + thread->earlier));
 		begin_s = fmin(begin_s, thread->begun_s);
 		end_s = fmax(end_s, thread->begun_s + thread->lived_s);
 		lived_s += thread->lived_s;
@@ -70,21 +72,37 @@ static struct cpa_verdict_class sum_class(const struct cpa_profile *profile,
 	return class;
 }
 
-/* Whether no two threads of the class of slot @slot are of one process. */
-static bool are_apart(const struct cpa_profile *profile, uint32_t slot)
+/* Whether no two threads of @class are of one process. */
+static bool are_apart(const struct cpa_profile *profile, const struct cpa_component_figures *class)
 {
 	const struct cpa_thread_figures *thread = profile->thread;
 
+	if (cpa_jobs_are(profile, class))
+		return true;
 	for (size_t i = 0; i < profile->threads; i++) {
-		if (thread[i].slot != slot)
+		if (thread[i].slot != class->slot)
 			continue;
 		if (thread[i].earlier || !thread[i].process)
 			return false;
 		for (size_t k = 0; k < i; k++)
-			if (thread[k].slot == slot && thread[k].process == thread[i].process)
+			if (thread[k].slot == class->slot && thread[k].process == thread[i].process)
 				return false;
 	}
 	return true;
+}
+
+/* The work of the busiest thread of @class, if that is one of processes of which many had one row of threads. */
+static void find_busiest(struct cpa_verdict_class *class, const struct cpa_profile *profile)
+{
+	const struct cpa_process_figures *busiest;
+
+	if (!cpa_jobs_are(profile, class->component))
+		return;
+	busiest = cpa_jobs_busiest(profile, class->component->name);
+	if (!busiest || busiest->process_s < class->most_s)
+		return;
+	class->most_s = busiest->process_s;
+	class->busiest = busiest;
 }
 
 /*
@@ -158,7 +176,7 @@ static void find_classes(struct cpa_facts *facts)
 		gain = component->critical_path_s - locks_s - class.work_s / class.threads;
 		if (gain <= facts->uneven_gain_s)
 			continue;
-		class.apart = are_apart(profile, component->slot);
+		class.apart = are_apart(profile, component);
 		if (class.apart && has_streams(profile, component->slot))
 			continue;
 		facts->uneven = class;
@@ -333,6 +351,8 @@ static struct cpa_facts find_facts(const struct cpa_profile *profile)
 	facts.lock_gain_s = facts.lock ? facts.lock->saved_s : 0;
 	cpa_unexplained_init(&facts.unexplained, profile);
 	find_classes(&facts);
+	if (facts.uneven.component)
+		find_busiest(&facts.uneven, profile);
 	facts.serial_function = function_of(profile, &facts.serial);
 	find_region(&facts);
 	find_queue(&facts);
@@ -468,23 +488,17 @@ static char *find_doubt(const struct cpa_facts *facts, const struct cpa_profile 
 }
 
 /*
- * What is beside the verdict: that the component which it names saves about as much as another, and
- * why the run took longer. NULL: neither. The caller frees it.
+ * What is beside the verdict: which job was the last, that the component which it names saves about as
+ * much as another, and why the run took longer. NULL: none of them.
  */
 static char *find_beside(const struct cpa_verdict *verdict, const struct cpa_profile *profile)
 {
 	const struct cpa_component_figures *first = profile->rivals.first;
-	char *rest = explain_rest(verdict, profile), *rivals, *all;
+	char *all = cpa_jobs_last(profile);
 
-	if (!first || !verdict->slot || verdict->slot != first->slot)
-		return rest;
-	rivals = cpa_rivals_sentence(profile);
-	if (!rest)
-		return rivals;
-	all = cpa_format_text("%s %s", rivals, rest);
-	free(rivals);
-	free(rest);
-	return all;
+	if (first && verdict->slot && verdict->slot == first->slot)
+		all = join(all, cpa_rivals_sentence(profile));
+	return join(all, explain_rest(verdict, profile));
 }
 
 void cpa_verdict_init(struct cpa_verdict *verdict, const struct cpa_profile *profile)

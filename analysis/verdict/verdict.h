@@ -22,8 +22,8 @@ struct cpa_verdict {
 	char *sentence; /* what limits the program */
 	char *action;	/* what to do next, and how much that gains at most */
 	/*
-	 * In a sample of the run, that another component gains about as much; why the run took longer than
-	 * that explains. NULL: neither.
+	 * Which job was the last; in a sample of the run, that another component gains about as much; why the
+	 * run took longer than that explains. NULL: none of them.
 	 */
 	char *beside;
 	char *options;	 /* of cpa-report, quoted for a shell: to look closer */

@@ -21,6 +21,7 @@
 #define CPA_ANALYSIS_VERDICT_VERDICT_KINDS_H
 
 #include "analysis/derived/teams.h"
+#include "analysis/profile/processes.h"
 #include "analysis/verdict/unexplained.h"
 #include "analysis/verdict/verdict.h"
 
@@ -30,9 +31,10 @@
 struct cpa_verdict_class {
 	const struct cpa_component_figures *component;
 	uint32_t threads;
-	double work_s;	/* process and service time of all */
-	double slept_s; /* of that: in sleeps */
-	double most_s;	/* of the one with most */
+	double work_s;				   /* process and service time of all */
+	double slept_s;				   /* of that: in sleeps */
+	double most_s;				   /* of the one with most */
+	const struct cpa_process_figures *busiest; /* its process, if known; or NULL */
 	/*
 	 * One thread; or their lives add up to no more than the time from the first begin to the last end,
 	 * as those of programs that are started in turn.

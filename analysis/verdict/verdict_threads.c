@@ -25,6 +25,19 @@ static const char *noun(const struct cpa_verdict_class *class)
 	return class->apart ? "processes" : "threads";
 }
 
+/* ", cc1 slow.c,": the busiest of @class, if it is known; else "". The caller frees it. */
+static char *busiest(const struct cpa_verdict_class *class)
+{
+	char *title, *text;
+
+	if (!class->busiest || !class->busiest->argument)
+		return xstrdup("");
+	title = cpa_process_title(class->busiest);
+	text = cpa_format_text(", %s,", title);
+	free(title);
+	return text;
+}
+
 /* ", most of it in region edge" if a region, as a loop of OpenMP, has half of @chain_s; else "". */
 static char *in_region(const struct cpa_profile *profile, double chain_s)
 {
@@ -58,7 +71,7 @@ bool cpa_verdict_is_imbalance(const struct cpa_facts *facts, struct cpa_verdict 
 	const struct cpa_verdict_class *class = &facts->uneven;
 	double mean = class->threads ? class->work_s / class->threads : 0;
 	double chain = class->component ? class->component->critical_path_s : 0;
-	char *gains, *name, *region;
+	char *gains, *name, *region, *most;
 
 	/* A damaged dump may have threads without their class. */
 	if (!class->component ||
@@ -68,14 +81,23 @@ bool cpa_verdict_is_imbalance(const struct cpa_facts *facts, struct cpa_verdict 
 	gains = cpa_verdict_gain(facts, verdict, facts->path_s - facts->uneven_gain_s);
 	name = routine(class);
 	region = in_region(facts->profile, chain);
+	most = busiest(class);
 	verdict->sentence = cpa_format_text(
 		"Uneven work limits this program: its %u %s of %s have %s of work each on "
-		"average, but the busiest has %s, and the longest chain of them is %s%s.",
-		class->threads, noun(class), name, cpa_format_seconds(mean).text,
+		"average, but the busiest%s has %s, and the longest chain of them is %s%s.",
+		class->threads, noun(class), name, cpa_format_seconds(mean).text, most,
 		cpa_format_seconds(class->most_s).text, cpa_format_seconds(chain).text, region);
 	verdict->action =
-		cpa_format_text("Divide the work evenly among these %s: %s.", noun(class), gains);
+		class->busiest ?
+			cpa_format_text("Start the longest of these processes first, or divide its "
+					"work: %s.",
+					gains) :
+			cpa_format_text("Divide the work evenly among these %s: %s.", noun(class),
+					gains);
+	if (class->apart)
+		verdict->options = xstrdup("--level process");
 	verdict->slot = class->component->slot;
+	free(most);
 	free(region);
 	free(name);
 	free(gains);
