@@ -92,7 +92,9 @@ static void add(struct sum *sum, const struct cpa_stream *row)
 	struct cpa_stream *all = &sum->all;
 
 	sum->streams++;
-	all->written += row->written & CPA_STREAM_BYTES;
+	/* A write of an eventfd has eight bytes, whatever it adds to the counter. */
+	all->written += row->kind == CPA_STREAM_EVENTFD ? sizeof(uint64_t) * row->records :
+							  row->written & CPA_STREAM_BYTES;
 	all->records += row->records;
 	all->blocked += row->blocked;
 	all->blocking += row->blocking;

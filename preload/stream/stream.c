@@ -30,17 +30,20 @@ static uint64_t value_at(const void *bytes)
 	return value;
 }
 
-/* How far a call moved the stream that returned @ret. @value: of an eventfd. */
+/*
+ * How far a call moved the stream that returned @ret. @value: of an eventfd. What is beyond the numbers that are
+ * counted here moves it by one: more might not be told from threads in a write.
+ */
 static uint64_t moved(struct cpa_stream *s, ssize_t ret, uint64_t value)
 {
 	if (ret <= 0)
 		return 0;
 	if (likely(s->kind != CPA_STREAM_EVENTFD))
 		return (uint64_t)ret;
-	/* In pieces, or a counter beyond what is counted here. */
-	if (!value || value > UINT32_MAX)
-		s->broken = 1;
-	return value & CPA_STREAM_BYTES;
+	/* Relaxed, the store: numbers of bytes no longer tell who wrote them. */
+	if (!value || value > UINT32_MAX) /* zero: in pieces */
+		__atomic_store_n(&s->broken, 1, __ATOMIC_RELAXED);
+	return value > UINT32_MAX ? 1 : value;
 }
 
 /*

@@ -142,14 +142,15 @@ static bool use_again(struct cpa_self *self, struct cpa_stream_record *record)
 }
 
 /*
- * Whether a write of @size bytes has room in any case, with @written of the stream: nothing is in it, and
- * nobody else is in a write that may wait. The smallest buffers, a page of a pipe and half of that for a
+ * Whether a write of @size bytes has room in any case, with @written of the stream: it is known that nothing is in
+ * it, and nobody else is in a write that may wait. The smallest buffers, a page of a pipe and half of that for a
  * socket, hold some of these: other threads may be in a write like this.
  */
 static bool fits(const struct cpa_stream *s, size_t size, uint64_t written)
 {
+	/* Relaxed, the load: a hint. */
 	return size <= FITS && written == get(&s->taken) && s->kind <= CPA_STREAM_EVENTFD &&
-	       s->kind != CPA_STREAM_TCP;
+	       s->kind != CPA_STREAM_TCP && !__atomic_load_n(&s->broken, __ATOMIC_RELAXED);
 }
 
 void cpa_stream_write_begin(struct cpa_self *self, struct cpa_stream *s, size_t size,

@@ -384,6 +384,18 @@ def check_replaced(results, folder):
     dump.unlink()
 
 
+def check_full_counter(results, folder):
+    """Each write of an eventfd has 8 bytes, whatever it adds. A counter beyond what is counted: unmatched."""
+    dump = folder / "full_counter.dump"
+    done = run([PROGRAMS / "streams", "full_counter"], dump)
+    results.check(done.returncode == 0, f"full_counter: {done.stderr!r}")
+    rows = [s for s in followed(read(dump)) if s["kind"] == "eventfd"]
+    found = [(s["bytes"], s["writes"], s["unmatched"], s["writer_waits"]) for s in rows]
+    good = found == [(16, 2, 1, 1)] and rows[0]["writer_wait_s"] > 0
+    results.check(good, f"full_counter: 2 writes of 8 bytes, of which one waited for room: {found}")
+    dump.unlink()
+
+
 # Cases of tests/programs/stale.c, and the bytes of their streams.
 STALE = {"failed": 5, "closed_beside": 4000, "daemon": 2, "login_tty": 2, "forkpty": 2, "nothing": 5, "at_exit": 7}
 
@@ -420,6 +432,7 @@ def main():
         for how in ([], ["poll"]):
             check_not_followed(results, folder, name, how)
     check_replaced(results, folder)
+    check_full_counter(results, folder)
     for name, total in STALE.items():
         check_stale(results, folder, name, total)
     return results.end(folder)

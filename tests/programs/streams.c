@@ -176,6 +176,32 @@ static int event(void)
 	return report(3 * ROUNDS, 3 * ROUNDS);
 }
 
+static volatile int waits_for_room;
+
+static void *empty_counter(void *argument)
+{
+	eventfd_t n;
+
+	await_asleep(&waits_for_room);
+	burn(3);
+	must(!eventfd_read(wake, &n) && n == UINT64_MAX - 1);
+	return argument;
+}
+
+/* A counter that is full, beyond what is counted: the second write waits until it is read. */
+static int full_counter(void)
+{
+	pthread_t thread;
+
+	wake = eventfd(0, 0);
+	must(wake >= 0 && !pthread_create(&thread, NULL, empty_counter, NULL));
+	must(!eventfd_write(wake, UINT64_MAX - 1));
+	waits_for_room = gettid();
+	must(!eventfd_write(wake, 1));
+	pthread_join(thread, NULL);
+	return 0;
+}
+
 static pthread_barrier_t both_done;
 
 /* A worker of a pool: takes any one token of each round. */
@@ -547,6 +573,7 @@ int main(int argc, char **argv)
 		{ "stdio", by_stdio },
 		{ "lines", lines },
 		{ "replaced", replaced },
+		{ "full_counter", full_counter },
 	};
 
 	own = argv[0];
