@@ -16,6 +16,7 @@
 #include "preload/core/object.h"
 #include "preload/lib/next_symbol.h"
 
+#define FLAG_DEPEND  (1u << 3) /* gcc before 4.9 passes nothing behind the flags */
 #define FLAG_UP	     (1u << 8) /* of GOMP_taskloop() */
 #define FLAG_IF	     (1u << 10)
 #define FLAG_NOGROUP (1u << 11)
@@ -69,9 +70,19 @@ struct head {
 	void *data;	     /* the program's block; of the caller, while it makes the task */
 	long size;	     /* of it */
 	struct cpa_task *task;
+	uint64_t step;	 /* of a taskloop; 0: of another task */
 	uint32_t offset; /* of the data in our block */
-	uint32_t words;	 /* of `first` that libgomp writes */
+	uint8_t words;	 /* of `first` that libgomp writes */
+	bool up;	 /* `step` is above 0 */
 };
+
+/* How many rounds of the taskloop of @h are from @start to @end. */
+static uint64_t rounds_of(const struct head *h, uint64_t start, uint64_t end)
+{
+	uint64_t step = h->up ? h->step : -h->step, length = h->up ? end - start : start - end;
+
+	return length / step + (length % step != 0);
+}
 
 static void run(void *block)
 {
@@ -82,7 +93,9 @@ static void run(void *block)
 
 	cpa_tls.code = (uint64_t)h->function;
 	memcpy(data, h->first, h->words * sizeof(h->first[0]));
-	cpa_task_enter(&r, h->task->many ? cpa_task_of_loop(h->task) : h->task);
+	cpa_task_enter(&r,
+		       h->step ? cpa_task_of_loop(h->task, rounds_of(h, h->first[0], h->first[1])) :
+				 h->task);
 	h->function(data);
 	cpa_tls.code = outer;
 	cpa_task_exit(&r);
@@ -155,8 +168,6 @@ static void copy_block(void *to, void *from)
 	struct head *h = from;
 	char *data = (char *)to + h->offset;
 
-	if (h->task->many)
-		cpa_task_hold(h->task);
 	memcpy(to, h, sizeof(*h));
 	if (h->words == 1) { /* the event is for the program's copying function, too */
 		memcpy(h->data, h->first, sizeof(h->first[0]));
@@ -177,6 +188,29 @@ static long fill(struct head *h, struct cpa_task *task, task_function *f, copy_f
 	*h = (struct head){ .function = f, .copy = copy, .data = data, .size = size, .task = task };
 	h->offset = ((uint32_t)sizeof(*h) + to - 1) / to * to;
 	return to;
+}
+
+/* Bytes on the stack for fill_loop(). */
+#define LOOP_ROOM(size, align, copy) \
+	(sizeof(struct head) + 2 * (size_t)(16 + (align)) + ((copy) ? 0 : (size_t)(size)))
+
+/*
+ * Fill a block, in @room, for a taskloop of this code and data. If no function of the program copies the data,
+ * they are in the block, and the runtime copies that; or it runs very many tasks in there, one by one. To have
+ * them copied by a function it would make room for all of them on the stack.
+ */
+static struct head *fill_loop(char *room, struct cpa_task *task, task_function *f,
+			      copy_function *copy, void *data, long size, long *align)
+{
+	uintptr_t to = *align > 16 ? (uintptr_t)*align : 16;
+	struct head *h = (struct head *)(room + (-(uintptr_t)room & (to - 1)));
+
+	*align = fill(h, task, f, copy, data, size, *align);
+	h->words = 2;
+	memcpy(h->first, data, size < 24 ? (size_t)size : 24);
+	if (!copy)
+		memcpy((char *)h + h->offset, data, (size_t)size);
+	return h;
 }
 
 /* What an omp_depend_t object holds. The kinds are those of the compiler. */
@@ -254,9 +288,9 @@ CPA_EXPORT void GOMP_task(task_function *f, void *data, copy_function *copy, lon
 	to = fill(&h, task, f, copy, data, size, align);
 	if (flags & FLAG_DETACH)
 		h.words = 1;
-	if (depend)
+	if (flags & FLAG_DEPEND)
 		add_dependences(task, depend);
-	if (depend && !deferred) /* it may wait for others first */
+	if (flags & FLAG_DEPEND && !deferred) /* it may wait for others first */
 		cpa_task_wait_begin(&wait, CPA_WAIT_OTHER, CPA_CALLER());
 	original(run, &h, copy_block, (long)h.offset + size, to, deferred, flags, depend, priority,
 		 detach);
@@ -272,38 +306,40 @@ CPA_EXPORT void GOMP_task(task_function *f, void *data, copy_function *copy, lon
 			     number start, number end, number step)                              \
 	{                                                                                        \
 		ORIGINAL_BY(name, f);                                                            \
+		bool ours = is_libgomps((const void *)original);                                 \
+		bool any = flags & FLAG_UP ? start < end : start > end;                          \
 		struct cpa_task_wait wait = { .seen = false };                                   \
 		struct cpa_task *task;                                                           \
-		struct head h;                                                                   \
+		struct head *h;                                                                  \
                                                                                                  \
-		if (!(flags & FLAG_NOGROUP) && is_libgomps((const void *)original))              \
+		if (!(flags & FLAG_NOGROUP) && ours)                                             \
 			cpa_task_group_begin();                                                  \
-		task = is_libgomps((const void *)original) ?                                     \
-			       cpa_task_new((uint64_t)f, CPA_CALLER()) :                         \
-			       NULL;                                                             \
+		task = ours && step ? cpa_task_new((uint64_t)f, CPA_CALLER()) : NULL;            \
 		if (likely(task)) {                                                              \
-			task->many = true;                                                       \
-			align = fill(&h, task, f, copy, data, size, align);                      \
-			h.words = 2;                                                             \
-			memcpy(h.first, data, size < 24 ? (size_t)size : 24);                    \
+			h = fill_loop(__builtin_alloca(LOOP_ROOM(size, align, copy)), task, f,   \
+				      copy, data, size, &align);                                 \
+			h->step = (uint64_t)step;                                                \
+			h->up = flags & FLAG_UP;                                                 \
+			task->rounds = rounds_of(h, (uint64_t)start, (uint64_t)end);             \
 			f = run;                                                                 \
-			data = &h;                                                               \
-			copy = copy_block;                                                       \
-			size += h.offset;                                                        \
+			data = h;                                                                \
+			copy = copy ? copy_block : NULL;                                         \
+			size += h->offset;                                                       \
 		}                                                                                \
-		if (!(flags & FLAG_NOGROUP) && is_libgomps((const void *)original))              \
+		if (!(flags & FLAG_NOGROUP) && ours)                                             \
 			cpa_task_wait_begin(&wait, CPA_WAIT_GROUP, CPA_CALLER());                \
 		if (likely(original)) {                                                          \
 			original(f, data, copy, size, align, flags, tasks, priority, start, end, \
 				 step);                                                          \
-		} else if (flags & FLAG_UP ? start < end : start > end) {                        \
+		} else if (any) {                                                                \
 			((number *)data)[0] = start; /* of all rounds, by one task */            \
 			((number *)data)[1] = end;                                               \
 			run_at_once(f, data, copy, size, align);                                 \
 		}                                                                                \
 		cpa_task_wait_end(&wait);                                                        \
 		if (likely(task)) {                                                              \
-			cpa_task_let(task); /* its own: the tasks have theirs */                 \
+			if (!any) /* else the last task takes the other reference */             \
+				cpa_task_let(task);                                              \
 			cpa_task_let(task);                                                      \
 		}                                                                                \
 	}

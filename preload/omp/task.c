@@ -159,9 +159,10 @@ void cpa_task_let(struct cpa_task *task)
 	errno = err;
 }
 
-struct cpa_task *cpa_task_of_loop(struct cpa_task *loop)
+struct cpa_task *cpa_task_of_loop(struct cpa_task *loop, uint64_t rounds)
 {
 	int err = errno;
+	bool last;
 	struct cpa_worker *w = cpa_enter();
 	struct cpa_task *task = w && is_ours(loop) ? record_new(1) : NULL;
 
@@ -175,8 +176,11 @@ struct cpa_task *cpa_task_of_loop(struct cpa_task *loop)
 		if (likely(loop->start))
 			task->start = cpa_token_new(&w->self, &cpa_token(loop->start)->path);
 	}
+	/* ACQ_REL: all that others read of the record is read before it is freed. */
+	last = !__atomic_sub_fetch(&loop->rounds, rounds, __ATOMIC_ACQ_REL);
 	if (likely(w)) {
-		cpa_task_drop(w, loop);
+		if (last)
+			cpa_task_drop(w, loop);
 		cpa_leave();
 	}
 	errno = err;

@@ -51,7 +51,7 @@ struct cpa_task {
 	uint32_t start;	 /* token with the path of its creation; 0: none */
 	uint32_t class;	 /* component row of its kind */
 	uint32_t count;	 /* of `on` */
-	bool many;	 /* the record is of a taskloop: cpa_task_of_loop() */
+	uint64_t rounds; /* atomic; of a taskloop: those whose tasks have not begun */
 	uint64_t caller; /* code address of its creation */
 	uint64_t space;	 /* cpa_object_space then: tokens are of that */
 	struct cpa_task *parent;
@@ -71,10 +71,11 @@ struct cpa_task {
 CPA_HIDDEN struct cpa_task *cpa_task_new(uint64_t function, uint64_t caller);
 
 /*
- * A record for one of the tasks of the taskloop @loop, by the thread that begins it: their code may run at once.
- * Takes a reference of @loop. NULL: not profiled, or no memory.
+ * A record for one of the tasks of the taskloop @loop, which has @rounds of its rounds, by the thread that
+ * begins it: their code may run at once. The task that has the last of them takes a reference of @loop. NULL:
+ * not profiled, or no memory.
  */
-CPA_HIDDEN struct cpa_task *cpa_task_of_loop(struct cpa_task *loop);
+CPA_HIDDEN struct cpa_task *cpa_task_of_loop(struct cpa_task *loop, uint64_t rounds);
 
 /* Before the task can start: it depends on @address, in the way of @kind. By its maker. */
 CPA_HIDDEN void cpa_task_depends(struct cpa_task *task, const void *address, enum cpa_depends kind);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/e2e/openmp_old.c - parallel regions as compilers of before gcc 4.9 made them
+ * tests/e2e/openmp_old.c - parallel regions and a task as compilers of before gcc 4.9 made them
  *
- * Each way to begin one, once. Prints how often each iteration was done, which is once.
+ * Each way to begin a region, and a task of all iterations. Prints how often each iteration was done: once by each.
  */
 #include <omp.h>
 #include <stdbool.h>
@@ -23,6 +23,8 @@ bool GOMP_loop_dynamic_next(long *start, long *end);
 bool GOMP_loop_guided_next(long *start, long *end);
 bool GOMP_loop_runtime_next(long *start, long *end);
 void GOMP_loop_end_nowait(void);
+void GOMP_task(body *f, void *data, void (*copy)(void *to, void *from), long size, long align,
+	       bool deferred, unsigned flags, ...);
 unsigned GOMP_sections_next(void);
 void GOMP_sections_end_nowait(void);
 
@@ -76,8 +78,19 @@ static void finish(body *f)
 	GOMP_parallel_end();
 }
 
+static void all(void *data)
+{
+	(void)data;
+	run(0, ITERATIONS);
+}
+
 int main(void)
 {
+	void *other =
+		(void *)1; /* is no list of dependences: such a program passes nothing there */
+	long data = 0;
+
+	GOMP_task(all, &data, NULL, sizeof(data), sizeof(data), true, 0, other);
 	GOMP_parallel_start(plain, NULL, THREADS);
 	finish(plain);
 	GOMP_parallel_sections_start(sections, NULL, THREADS, ITERATIONS);

@@ -94,6 +94,39 @@ static long task_results()
 	return fib + copied + looped + reduced + (long)wide;
 }
 
+/* As many tasks as have no room on a stack, of data that no function copies. */
+static long many_rounds()
+{
+	const long rounds = 200000;
+	long sum = 0;
+
+#pragma omp parallel
+#pragma omp single
+#pragma omp taskloop grainsize(1)
+	for (long i = 0; i < rounds; i++) {
+#pragma omp atomic
+		sum += i;
+	}
+#pragma omp parallel
+#pragma omp single
+	{
+#pragma omp taskloop grainsize(1) nogroup
+		for (long i = rounds; i > 0; i -= 3) {
+#pragma omp atomic
+			sum += i;
+		}
+#pragma omp taskloop num_tasks(5) nogroup
+		for (unsigned long i = 100; i > 10; i -= 7) {
+#pragma omp atomic
+			sum += (long)i;
+		}
+	}
+#pragma omp taskloop grainsize(1)
+	for (long i = 0; i < rounds; i++)
+		sum -= i;
+	return sum;
+}
+
 static long dependences()
 {
 	int x = 0, many[12] = { 0 };
@@ -377,6 +410,7 @@ int main(int argc, char **argv)
 	print("sum", sum(1000));
 	print("plugin", there ? there(1000) : -1);
 	print("tasks", task_results());
+	print("many rounds", many_rounds());
 	print("dependences", dependences());
 	print("detached", detached());
 	print("ordered", ordered_loops());
