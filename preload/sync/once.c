@@ -45,6 +45,7 @@ static void run(void)
 	struct call *call = innermost;
 
 	call->ran = true;
+	call->lock.free = true; /* or its routine was left by a cancellation: no wait is counted */
 	cpa_lock_enter(&call->lock);
 	call->inside = true;
 	call->routine();
@@ -62,20 +63,28 @@ static void begin(struct call *call)
 static void end(struct call *call)
 {
 	struct cpa_op *op = &call->lock.op;
-	const struct cpa_object *o;
+	struct cpa_object *o;
+	uint64_t length;
 
 	innermost = call->outer;
 	if (call->ran)
 		return;
 	if (!cpa_op_back(op)) {
-		cpa_op_missed(op, NULL, CPA_ONCE);
+		cpa_op_missed(op, call->lock.lock, CPA_ONCE);
 		return;
 	}
 	o = cpa_object_of(op->w, call->lock.lock, CPA_ONCE, op->caller);
 	if (!op->blocked)
 		cpa_op_arrive(op, CPA_EV_LOCK, o ? o->class : 0);
+	length = cpa_op_waited(op); /* the join may move the end behind that of the part */
 	/* The path was published before the control was done, and is not written again. */
 	cpa_acquire_path(&op->w->self, o ? cpa_object_path(o) : NULL, &op->wait);
+	if (o) {
+		/* Relaxed: several threads count; sums only. */
+		__atomic_fetch_add(&o->acquisitions, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&o->contended, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&o->wait, length, __ATOMIC_RELAXED);
+	}
 	cpa_op_end(op, CPA_EXT_UNSEEN);
 }
 

@@ -74,8 +74,10 @@ static void end(struct signal_wait *wait, bool woken, bool timeout)
 {
 	struct cpa_op *op = &wait->op;
 
-	if (!cpa_op_back(op))
+	if (!cpa_op_back(op)) {
+		cpa_op_missed(op, NULL, CPA_SIGNALS);
 		return;
+	}
 	if (op->blocked)
 		count(wait->set, UINT32_MAX);
 	else

@@ -248,8 +248,8 @@ WAITS = "WSRP", "SWPR", "WSPR", "SWPSRP", "WSPSRP", "SWPSPSRP", "WSPSPSRP", "SWP
 HANDLED = "SWHPSHRP", "SWHPHSHRP", "SWHPSHPSHRP", "SWHPSHPSRP", "SWHPSHPR", "SWHPHSRP"
 
 
-OBJECTS = "mutex", "timed", "read", "write", "semaphore", "condition", "timed_condition", "barrier", "futex"
-NO_OBJECTS = "join", "once", "child"
+OBJECTS = "mutex", "timed", "read", "write", "semaphore", "condition", "timed_condition", "barrier", "once", "futex"
+NO_OBJECTS = "join", "child", "signal"
 
 
 def wait_across(results, how, steps):

@@ -38,12 +38,13 @@ enum how {
 	ONCE,
 	FUTEX,
 	CHILD,
+	SIGNAL,
 	HOWS
 };
 
 static const char *const names[HOWS] = {
-	"mutex",	   "timed",   "read", "write", "semaphore", "condition",
-	"timed_condition", "barrier", "join", "once",  "futex",	    "child"
+	"mutex",   "timed", "read", "write", "semaphore", "condition", "timed_condition",
+	"barrier", "join",  "once", "futex", "child",	  "signal"
 };
 
 struct span {
@@ -121,6 +122,14 @@ static void prepare(void)
 		while (!__atomic_load_n(&begun, __ATOMIC_ACQUIRE))
 			sched_yield();
 		break;
+	case SIGNAL: {
+		sigset_t set;
+
+		sigemptyset(&set);
+		sigaddset(&set, SIGUSR2);
+		pthread_sigmask(SIG_BLOCK, &set, NULL);
+		break;
+	}
 	case CHILD:
 		if (pipe(fds) < 0)
 			exit(2);
@@ -189,13 +198,22 @@ static void take(void)
 		while (!__atomic_load_n(&let_go, __ATOMIC_ACQUIRE))
 			syscall(SYS_futex, &let_go, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
 		break;
+	case SIGNAL: {
+		sigset_t set;
+		int sig;
+
+		sigemptyset(&set);
+		sigaddset(&set, SIGUSR2);
+		sigwait(&set, &sig);
+		break;
+	}
 	default:
 		waitpid(child, NULL, 0);
 	}
 }
 
 /* Main ends the wait. */
-static void let(void)
+static void let(pthread_t waiting)
 {
 	switch (how) {
 	case MUTEX:
@@ -220,6 +238,9 @@ static void let(void)
 		others_ns = now_ns();
 		pthread_barrier_wait(&barrier);
 		others_ns = now_ns() - others_ns;
+		break;
+	case SIGNAL:
+		pthread_kill(waiting, SIGUSR2);
 		break;
 	case CHILD:
 		close(fds[1]);
@@ -255,7 +276,7 @@ static void *waiter(void *unused)
 	take();
 	longest.to = now_ns();
 	if (how <= WRITE)
-		let();
+		let(pthread_self());
 	return unused;
 }
 
@@ -294,7 +315,7 @@ static void step(char what, pthread_t thread)
 			sched_yield();
 	} else {
 		shortest.to = now_ns();
-		let();
+		let(thread);
 		pthread_join(thread, NULL);
 	}
 }
