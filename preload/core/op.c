@@ -115,6 +115,22 @@ uint64_t cpa_op_missed_slow(const struct cpa_op *op, const void *address, enum c
 	return length;
 }
 
+void cpa_op_in_vain_slow(struct cpa_op *op, enum cpa_external kind)
+{
+	struct cpa_worker *w = op->w;
+	uint64_t last = op->wait.now - op->arrived;
+
+	if (!*cpa_alive)
+		return;
+	if (w->window.arrived) { /* it has ended in no part */
+		cpa_unexplained_before(w, kind, op->others + last);
+	} else {
+		cpa_unexplained_before(w, kind, op->others);
+		w->wait.length = last;
+	}
+	op->others = 0;
+}
+
 void cpa_op_callers(const struct cpa_op *op)
 {
 	struct cpa_worker *w = op->w;

@@ -122,6 +122,17 @@ static inline void cpa_op_done(struct cpa_op *op)
 CPA_HIDDEN void cpa_op_callers(const struct cpa_op *op);
 
 /*
+ * No release has ended the wait, which crossed borders of parts: what of it lies in parts that are over was idle time
+ * of @kind. The rest is for cpa_unexplained().
+ */
+CPA_HIDDEN void cpa_op_in_vain_slow(struct cpa_op *op, enum cpa_external kind);
+static inline void cpa_op_in_vain(struct cpa_op *op, enum cpa_external kind)
+{
+	if (unlikely(!op->w->wait.length))
+		cpa_op_in_vain_slow(op, kind);
+}
+
+/*
  * After op->wait went through shadow/edge/acquire.h: note the dependency that was found. A blocked wait
  * without one becomes external time of kind @otherwise. Before the thread holds the lock that it
  * waited for: such time is not of the critical section.
@@ -130,8 +141,11 @@ static inline void cpa_op_explain(struct cpa_op *op, enum cpa_external otherwise
 {
 	if (op->wait.from)
 		cpa_dependency(&op->w->self, &op->wait, op->wait.now - op->arrived);
-	if (op->blocked && !op->wait.matched)
+	if (op->blocked && !op->wait.matched) {
+		if (otherwise == CPA_EXT_TIMEOUT)
+			cpa_op_in_vain(op, otherwise);
 		cpa_unexplained(op->w, otherwise, op->wait.now - op->arrived);
+	}
 	if (op->blocked)
 		cpa_op_callers(op);
 }

@@ -424,6 +424,23 @@ void cpa_unexplained_first(struct cpa_worker *w, enum cpa_external kind, uint64_
 	unexplained(w, kind, ticks, w->wait.runqueue > rest ? w->wait.runqueue - rest : 0);
 }
 
+void cpa_unexplained_before(struct cpa_worker *w, enum cpa_external kind, uint64_t ticks)
+{
+	struct cpa_thread *row = w->self.row;
+	uint32_t slot = slot_of(kind);
+
+	/* A journal has what is on a path. */
+	if (w->self.journal)
+		return;
+	ticks = ticks < row->wait ? ticks : row->wait;
+	cpa_writing(row);
+	row->wait -= ticks;
+	row->external += ticks;
+	if (slot < row->totals_slots)
+		((uint64_t *)cpa_at(row->totals))[slot] += ticks;
+	cpa_written(row);
+}
+
 void cpa_probe_count(struct cpa_thread *row, const struct cpa_elapsed *e)
 {
 	row->probe += e->process;

@@ -100,6 +100,10 @@ CPA_HIDDEN void cpa_unexplained(struct cpa_worker *w, enum cpa_external kind, ui
 /* As cpa_unexplained(), of the first @ticks of the last wait. */
 CPA_HIDDEN void cpa_unexplained_first(struct cpa_worker *w, enum cpa_external kind, uint64_t ticks);
 
+/* Of the thread's waits in parts of the run that are over, @ticks were idle time of @kind. On no path; not with a journal. */
+CPA_HIDDEN void cpa_unexplained_before(struct cpa_worker *w, enum cpa_external kind,
+				       uint64_t ticks);
+
 /* Count an operation that an unseen release must have let through. @waited: it blocked. */
 CPA_HIDDEN void cpa_unmatched(struct cpa_worker *w, bool waited);
 

@@ -64,13 +64,14 @@ static void begin(struct waiting *wait)
  * The wait timed out. Until the deadline it was external time (design 4); after it the thread
  * waited for the mutex. Return the clock of the deadline.
  */
-static uint64_t timed_out(const struct waiting *wait)
+static uint64_t timed_out(struct waiting *wait)
 {
-	const struct cpa_op *op = &wait->op;
+	struct cpa_op *op = &wait->op;
 	uint64_t due = cpa_clock_at(wait->clock, wait->until, op->wait.now);
 
 	if (due < op->arrived)
 		due = op->arrived;
+	cpa_op_in_vain(op, CPA_EXT_TIMEOUT);
 	cpa_unexplained_first(op->w, CPA_EXT_TIMEOUT, due - op->arrived);
 	return due;
 }
@@ -131,6 +132,8 @@ static void end_begun(const struct waiting *wait)
 	cond = cpa_object_of(w, wait->cond, CPA_COND, caller);
 	if (cond)
 		count(cond, length);
+	if (wait->ret == ETIMEDOUT && wait->until)
+		cpa_unexplained_before(w, CPA_EXT_TIMEOUT, length);
 	cpa_leave();
 }
 

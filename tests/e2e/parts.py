@@ -270,6 +270,26 @@ def wait_across(results, how, steps):
                f"{most_s:.4f} {'; '.join(odd)}".rstrip())
 
 
+def time_outs_across(results):
+    """A wait that nobody ended is idle time of its thread in all parts, as in a whole run, and no wait."""
+    dump = f"{TMP}/across.dump"
+    for how, orders in (("expired", WAITS), *((how, [steps for steps in WAITS if steps[0] == "S"])
+                                              for how in ("expired_lock", "expired_semaphore"))):
+        for steps in orders:
+            run = subprocess.run([f"{BUILD}/tests/programs/wait_across", how, steps], stdout=subprocess.PIPE, text=True,
+                                 env=environment(dump, CPA_START="off"), check=True)
+            found = report(dump)
+            least_s, most_s = (int(word) / 1e9 for word in run.stdout.split())
+            waiter = next(t for t in found["threads"] if t["start_routine"] == "waiter")
+            named_s = sum(c["total_s"] for c in found["components"] if c["name"] == "timeout")
+            odd = [*contradictions(found)]
+            # Behind the time of the wait the thread waits for a processor and the mutex.
+            results.check(least_s * 0.99 <= named_s <= most_s * 1.01 and not odd
+                       and waiter["wait_s"] + named_s <= most_s * 1.01 and waiter["external_s"] >= named_s - 1e-6,
+                       f"time-out across borders, {how}, {steps}: {named_s:.4f} s, {least_s:.4f} to {most_s:.4f}, "
+                       f"and a wait of {waiter['wait_s']:.4f} {'; '.join(odd)}".rstrip())
+
+
 def waits_across(results):
     """A wait across borders counts for what was waited for, and for the thread, with all that lies in parts."""
     for how in OBJECTS + NO_OBJECTS:
@@ -360,6 +380,7 @@ def main():
     held_before(results)
     blocked_before(results)
     waits_across(results)
+    time_outs_across(results)
     late_events(results)
     jumps(results)
     return results.end()

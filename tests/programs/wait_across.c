@@ -24,6 +24,7 @@
 
 #define PARTS	8
 #define STEP_NS (5 * 1000 * 1000)
+#define SOON_NS (55 * 1000 * 1000)
 
 enum how {
 	MUTEX,
@@ -39,13 +40,28 @@ enum how {
 	FUTEX,
 	CHILD,
 	SIGNAL,
+	EXPIRED,
+	EXPIRED_LOCK,
+	EXPIRED_SEMAPHORE,
 	HOWS
 };
 
-static const char *const names[HOWS] = {
-	"mutex",   "timed", "read", "write", "semaphore", "condition", "timed_condition",
-	"barrier", "join",  "once", "futex", "child",	  "signal"
-};
+static const char *const names[HOWS] = { "mutex",
+					 "timed",
+					 "read",
+					 "write",
+					 "semaphore",
+					 "condition",
+					 "timed_condition",
+					 "barrier",
+					 "join",
+					 "once",
+					 "futex",
+					 "child",
+					 "signal",
+					 "expired",
+					 "expired_lock",
+					 "expired_semaphore" };
 
 struct span {
 	int64_t from, to; /* ns */
@@ -108,6 +124,7 @@ static void prepare(void)
 	switch (how) {
 	case MUTEX:
 	case TIMED:
+	case EXPIRED_LOCK:
 		pthread_mutex_lock(&mutex);
 		break;
 	case READ:
@@ -163,8 +180,12 @@ static void wait_condition(bool timed)
 /* The wait. */
 static void take(void)
 {
-	struct timespec far = { .tv_sec = INT32_MAX };
+	struct timespec far = { .tv_sec = INT32_MAX }, soon;
 
+	clock_gettime(CLOCK_REALTIME, &soon);
+	soon.tv_nsec += SOON_NS;
+	soon.tv_sec += soon.tv_nsec / 1000000000;
+	soon.tv_nsec %= 1000000000;
 	switch (how) {
 	case MUTEX:
 		pthread_mutex_lock(&mutex);
@@ -207,6 +228,18 @@ static void take(void)
 		sigwait(&set, &sig);
 		break;
 	}
+	case EXPIRED:
+		pthread_mutex_lock(&mutex);
+		while (pthread_cond_timedwait(&cond, &mutex, &soon) == 0)
+			;
+		pthread_mutex_unlock(&mutex);
+		break;
+	case EXPIRED_LOCK:
+		pthread_mutex_timedlock(&mutex, &soon);
+		break;
+	case EXPIRED_SEMAPHORE:
+		sem_timedwait(&semaphore, &soon);
+		break;
 	default:
 		waitpid(child, NULL, 0);
 	}
@@ -341,6 +374,8 @@ int main(int argc, char **argv)
 	stop();
 	for (const char *what = argv[2]; *what && parts < PARTS; what++)
 		step(*what, thread);
+	if (how >= EXPIRED) /* main does not end that */
+		shortest.to = longest.from + SOON_NS;
 	most = others_ns;
 	for (unsigned i = 0; i < parts; i++) {
 		least += overlap(narrowest[i], shortest);
