@@ -2,9 +2,11 @@
 #include "preload/stream/address.h"
 
 #include <fcntl.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
@@ -47,14 +49,57 @@ bool cpa_end_of(const void *address, socklen_t size, struct cpa_end *end)
 	return true;
 }
 
+/* The low half of an address of IPv4, in the order of the network. */
+struct old_address {
+	uint8_t mapped[4];
+	uint8_t byte[4];
+};
+
+/* False: it is one of IPv6. */
+static bool old_of(const struct cpa_end *end, struct old_address *a)
+{
+	static const uint8_t mapped[4] = { 0, 0, 0xff, 0xff };
+
+	memcpy(a, &end->low, sizeof(*a));
+	return !end->high && !memcmp(a->mapped, mapped, sizeof(mapped));
+}
+
 /* 0.0.0.0 or :: */
 static bool is_any(const struct cpa_end *end)
 {
-	static const uint8_t any[8] = { 0, 0, 0xff, 0xff };
-	uint64_t any4;
+	static const uint8_t none[4];
+	struct old_address a;
 
-	memcpy(&any4, any, sizeof(any4));
-	return !end->high && (!end->low || end->low == any4);
+	return !end->high &&
+	       (!end->low || (old_of(end, &a) && !memcmp(a.byte, none, sizeof(none))));
+}
+
+/* Whether an interface has the address of IPv4 @end. @fd: any socket. */
+static bool has_interface(int fd, const struct cpa_end *end)
+{
+	struct ifreq all[CPA_INTERFACES];
+	struct ifconf list = { .ifc_len = sizeof(all), .ifc_req = all };
+	struct cpa_end is;
+
+	if (cpa_kernel(SYS_ioctl, fd, SIOCGIFCONF, &list))
+		return false;
+	for (size_t i = 0; i < CPA_INTERFACES && (int)(i * sizeof(all[0])) < list.ifc_len; i++)
+		if (cpa_end_of(&all[i].ifr_addr, sizeof(all[i].ifr_addr), &is) &&
+		    is.high == end->high && is.low == end->low)
+			return true;
+	return false;
+}
+
+bool cpa_end_is_near(int fd, const struct cpa_end *own, const struct cpa_end *other)
+{
+	struct old_address a, b;
+
+	if (own->high == other->high && own->low == other->low)
+		return true;
+	if (!old_of(own, &a) || !old_of(other, &b))
+		return false;
+	return (a.byte[0] == IN_LOOPBACKNET && b.byte[0] == IN_LOOPBACKNET) ||
+	       has_interface(fd, other);
 }
 
 static uint64_t internet_key(enum cpa_stream_kind kind, const struct cpa_end *end, bool any)

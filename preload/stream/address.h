@@ -7,7 +7,7 @@
  * leads to, or an abstract name. A socket that is bound to any address is known by its port alone. Who sends only finds the stream;
  * it is made when its receiver is bound, listens, or is first used.
  *
- * One system call for a path, no lock; async-signal-safe. errno is changed.
+ * One system call for a path, or another address of the machine, no lock; async-signal-safe. errno is changed.
  */
 #ifndef CPA_PRELOAD_STREAM_ADDRESS_H
 #define CPA_PRELOAD_STREAM_ADDRESS_H
@@ -24,6 +24,13 @@ struct cpa_end {
 
 /* False: @address, of @size bytes, is no internet address. */
 CPA_HIDDEN bool cpa_end_of(const void *address, socklen_t size, struct cpa_end *end);
+
+/*
+ * Whether @other, to which the socket @fd at @own is connected, is an address of this machine: the same, or both of
+ * loopback, or, of IPv4, one of the first CPA_INTERFACES that the interfaces have, which takes a system call.
+ */
+#define CPA_INTERFACES 16u
+CPA_HIDDEN bool cpa_end_is_near(int fd, const struct cpa_end *own, const struct cpa_end *other);
 
 /* A key of numbers and a kind; never 0. */
 CPA_HIDDEN uint64_t cpa_stream_key(enum cpa_stream_kind kind, uint64_t a, uint64_t b, uint64_t c);

@@ -284,9 +284,8 @@ static uint64_t look_tcp(int fd)
 
 	if (!b.size) /* it listens, or is not connected yet */
 		return look_listener(fd, &a);
-	/* A connection within the machine has one address, whose ports differ. */
 	if (!cpa_end_of(&a.name, a.size, &own) || !cpa_end_of(&b.name, b.size, &other) ||
-	    own.high != other.high || own.low != other.low)
+	    !cpa_end_is_near(fd, &own, &other))
 		return other_of(CPA_STREAM_TCP);
 	reads = tcp_row(&other, &own, waiting_in(fd));
 	writes = tcp_row(&own, &other, 0);

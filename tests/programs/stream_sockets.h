@@ -7,9 +7,11 @@
 #ifndef CPA_TESTS_PROGRAMS_STREAM_SOCKETS_H
 #define CPA_TESTS_PROGRAMS_STREAM_SOCKETS_H
 
+#include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/un.h>
@@ -97,17 +99,34 @@ static void serve(int server, const struct sockaddr *address, socklen_t size)
 	reap();
 }
 
-static int tcp(void)
+/* Connect to @to, where a server listens at @at. */
+static int tcp_between(uint32_t at, uint32_t to)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET,
-				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(at) };
 	socklen_t size = sizeof(address);
 	int server = socket(AF_INET, SOCK_STREAM, 0);
 
 	must(!bind(server, (struct sockaddr *)&address, size) && !listen(server, 5));
 	must(!getsockname(server, (struct sockaddr *)&address, &size));
+	address.sin_addr.s_addr = htonl(to);
 	serve(server, (struct sockaddr *)&address, size);
 	return report(3 * ROUNDS, 3 * ROUNDS);
+}
+
+static int tcp(void)
+{
+	return tcp_between(INADDR_LOOPBACK, INADDR_LOOPBACK);
+}
+
+/* The kernel gives the client the first address of the machine's loopback. */
+static int tcp_to_other(void)
+{
+	return tcp_between(INADDR_LOOPBACK + 1, INADDR_LOOPBACK + 1);
+}
+
+static int tcp_to_any(void)
+{
+	return tcp_between(INADDR_ANY, INADDR_LOOPBACK + 2);
 }
 
 static int tcp6(void)
@@ -121,6 +140,65 @@ static int tcp6(void)
 	must(!listen(server, 5));
 	must(!getsockname(server, (struct sockaddr *)&address, &size));
 	serve(server, (struct sockaddr *)&address, size);
+	return report(3 * ROUNDS, 3 * ROUNDS);
+}
+
+/* An address of the machine beside those of its loopback; 0: it has none. */
+static struct in_addr own_address(void)
+{
+	struct ifreq all[16];
+	struct ifconf list = { .ifc_len = sizeof(all), .ifc_req = all };
+	struct sockaddr_in in;
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	must(!ioctl(fd, SIOCGIFCONF, &list));
+	close(fd);
+	for (size_t i = 0; i < (size_t)list.ifc_len / sizeof(all[0]); i++) {
+		memcpy(&in, &all[i].ifr_addr, sizeof(in));
+		if (ntohl(in.sin_addr.s_addr) >> 24 != IN_LOOPBACKNET)
+			return in.sin_addr;
+	}
+	return (struct in_addr){ 0 };
+}
+
+/* From an address of loopback to another one of the machine. */
+static int tcp_to_own(void)
+{
+	struct sockaddr_in from = { .sin_family = AF_INET,
+				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr = own_address() };
+	socklen_t size = sizeof(to);
+	int server = socket(AF_INET, SOCK_STREAM, 0), accepted;
+
+	if (!to.sin_addr.s_addr)
+		return 77;
+	must(!bind(server, (struct sockaddr *)&to, size) && !listen(server, 5));
+	must(!getsockname(server, (struct sockaddr *)&to, &size));
+	CHILD(int fd = socket(AF_INET, SOCK_STREAM, 0);
+	      must(!bind(fd, (struct sockaddr *)&from, size));
+	      must(!connect(fd, (struct sockaddr *)&to, size)); ask(fd));
+	accepted = accept(server, NULL, NULL);
+	must(accepted >= 0);
+	answer(accepted);
+	reap();
+	return report(3 * ROUNDS, 3 * ROUNDS);
+}
+
+/* A server of both families, and a client of the old one. */
+static int tcp_mapped(void)
+{
+	struct sockaddr_in6 address = { .sin6_family = AF_INET6, .sin6_addr = in6addr_any };
+	struct sockaddr_in to = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1) };
+	socklen_t size = sizeof(address);
+	int server = socket(AF_INET6, SOCK_STREAM, 0);
+
+	if (bind(server, (struct sockaddr *)&address, size))
+		return 77;
+	must(!listen(server, 5));
+	must(!getsockname(server, (struct sockaddr *)&address, &size));
+	to.sin_port = address.sin6_port;
+	serve(server, (struct sockaddr *)&to, sizeof(to));
 	return report(3 * ROUNDS, 3 * ROUNDS);
 }
 

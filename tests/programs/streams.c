@@ -194,7 +194,8 @@ static int full_counter(void)
 	pthread_t thread;
 
 	wake = eventfd(0, 0);
-	must(wake >= 0 && !pthread_create(&thread, NULL, empty_counter, NULL));
+	must(wake >= 0);
+	must(!pthread_create(&thread, NULL, empty_counter, NULL));
 	must(!eventfd_write(wake, UINT64_MAX - 1));
 	waits_for_room = gettid();
 	must(!eventfd_write(wake, 1));
@@ -517,6 +518,10 @@ int main(int argc, char **argv)
 		{ "socket_pair", socket_pair },
 		{ "no_offset", no_offset },
 		{ "tcp", tcp },
+		{ "tcp_to_other", tcp_to_other },
+		{ "tcp_to_any", tcp_to_any },
+		{ "tcp_to_own", tcp_to_own },
+		{ "tcp_mapped", tcp_mapped },
 		{ "tcp6", tcp6 },
 		{ "unix_name", unix_name },
 		{ "unix_path", unix_path },
