@@ -74,6 +74,7 @@ struct head {
 	uint32_t offset; /* of the data in our block */
 	uint8_t words;	 /* of `first` that libgomp writes */
 	bool up;	 /* `step` is above 0 */
+	bool made;	 /* in the maker's header: libgomp made the task */
 };
 
 /* How many rounds of the taskloop of @h are from @start to @end. */
@@ -168,6 +169,7 @@ static void copy_block(void *to, void *from)
 	struct head *h = from;
 	char *data = (char *)to + h->offset;
 
+	h->made = true;
 	memcpy(to, h, sizeof(*h));
 	if (h->words == 1) { /* the event is for the program's copying function, too */
 		memcpy(h->data, h->first, sizeof(h->first[0]));
@@ -296,7 +298,8 @@ CPA_EXPORT void GOMP_task(task_function *f, void *data, copy_function *copy, lon
 		 detach);
 	cpa_task_wait_end(&wait);
 	cpa_task_made(CPA_CALLER());
-	cpa_task_let(task);
+	if (unlikely(!h.made)) /* the region or the taskgroup was cancelled */
+		cpa_task_let(task);
 }
 
 /* Make many tasks of one block. They are a group, which ends with the call, if there is one. */
@@ -321,6 +324,8 @@ CPA_EXPORT void GOMP_task(task_function *f, void *data, copy_function *copy, lon
 			h->step = (uint64_t)step;                                                \
 			h->up = flags & FLAG_UP;                                                 \
 			task->rounds = rounds_of(h, (uint64_t)start, (uint64_t)end);             \
+			if (any)                                                                 \
+				cpa_task_hold(task);                                             \
 			f = run;                                                                 \
 			data = h;                                                                \
 			copy = copy ? copy_block : NULL;                                         \
@@ -337,11 +342,8 @@ CPA_EXPORT void GOMP_task(task_function *f, void *data, copy_function *copy, lon
 			run_at_once(f, data, copy, size, align);                                 \
 		}                                                                                \
 		cpa_task_wait_end(&wait);                                                        \
-		if (likely(task)) {                                                              \
-			if (!any) /* else the last task takes the other reference */             \
-				cpa_task_let(task);                                              \
-			cpa_task_let(task);                                                      \
-		}                                                                                \
+		if (likely(task))                                                                \
+			cpa_task_let(task); /* the last task takes the other reference */        \
 	}
 
 TASKLOOP(GOMP_taskloop, long)

@@ -261,16 +261,12 @@ static void on_task_create(union ompt_data *task, const void *frame, union ompt_
 			   int flags, int depends, const void *caller)
 {
 	uint64_t from = (uint64_t)caller, function;
-	struct cpa_task *record;
 
 	(void)task, (void)frame, (void)depends;
 	if (!(flags & OMPT_TASK_EXPLICIT))
 		return;
 	function = take_passed(&from);
-	record = cpa_task_new(function, from);
-	made->ptr = record;
-	if (record)
-		cpa_task_let(record); /* the task has its own reference */
+	made->ptr = cpa_task_new(function, from);
 }
 
 static void on_dependences(union ompt_data *task, const struct ompt_dependence *depends, int count)
@@ -330,8 +326,11 @@ static void on_task_schedule(union ompt_data *prior, int status, union ompt_data
 	}
 	if (from && (status == OMPT_TASK_COMPLETE || status == OMPT_TASK_CANCEL)) {
 		prior->ptr = NULL;
-		cpa_task_exit(&from->run);
-		return; /* @next goes on where it waits, or made it */
+		if (likely(from->run.task))
+			cpa_task_exit(&from->run);
+		else
+			cpa_task_let(from); /* cancelled before it began */
+		return;			    /* @next goes on where it waits, or made it */
 	}
 	if (to && !to->run.task)
 		cpa_task_enter(&to->run, to);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "preload/core/event.h"
 #include "preload/core/object.h"
 #include "preload/libc/pool.h"
 #include "preload/sync/barrier.h"
@@ -55,7 +56,7 @@ struct cpa_task *cpa_task_new(uint64_t function, uint64_t caller)
 	int err = errno;
 	struct cpa_worker *w = cpa_enter();
 	struct cpa_omp *omp = w ? cpa_omp_of(w) : NULL;
-	struct cpa_task *task = omp ? record_new(2) : NULL;
+	struct cpa_task *task = omp ? record_new(1) : NULL;
 
 	if (unlikely(!task)) {
 		if (w)
@@ -65,10 +66,10 @@ struct cpa_task *cpa_task_new(uint64_t function, uint64_t caller)
 	task->class = cpa_omp_construct(omp, CPA_QUEUE, CPA_TASKS, function, caller);
 	task->caller = caller;
 	add_child(omp, task);
-	cpa_event(w, CPA_EV_TASK, caller, task->class);
+	cpa_event_usual(w, CPA_EV_TASK, caller, task->class);
 	cpa_journal_release(&w->self, NULL, 0, 1);
 	task->start = cpa_token_new(&w->self, &w->self.row->path);
-	cpa_done(w);
+	cpa_done_usual(w);
 	errno = err;
 	return task;
 }
@@ -150,12 +151,14 @@ void cpa_task_drop(struct cpa_worker *w, struct cpa_task *task)
 void cpa_task_let(struct cpa_task *task)
 {
 	int err = errno;
-	struct cpa_worker *w = cpa_enter();
+	/* In a wait that stands and covers, the thread is inside our code already. */
+	bool covered = cpa_tls.covered && *cpa_alive;
+	struct cpa_worker *w = covered ? cpa_tls.worker : cpa_enter();
 
-	if (likely(w)) { /* else it is never used again */
+	if (likely(w)) /* else it is never used again */
 		cpa_task_drop(w, task);
+	if (w && !covered)
 		cpa_leave();
-	}
 	errno = err;
 }
 

@@ -114,7 +114,7 @@ def check_memcached(results, folder):
     for _ in range(PAIRS):
         apart.append(measure.apart_ns(BUILD))
         pairs.append((serve(server, False), serve(server, True)))
-    print(f"# a cache line between the processors, to and fro: {' '.join(map(str, apart))} ns")
+    print(f"# a cache line between the processors, there and back: {' '.join(map(str, apart))} ns")
     for native, profiled in pairs:
         for name in native[0]:
             print(

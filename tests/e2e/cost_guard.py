@@ -45,7 +45,7 @@ BUDGETS = [
     ("omp-lock", "20", 203, OMP_LOCK, "omp_set_lock() and omp_unset_lock(), nobody else takes it"),
     ("omp-critical", "20", 208, CRITICAL, "a critical section, nobody else enters it"),
     ("omp-region-alone", "0", 1569, REGION, "a parallel region of one thread"),
-    ("omp-task", "0", 3078, TASK | VECTORS, "an OpenMP task and the wait for it"),
+    ("omp-task", "0", 2850, TASK | VECTORS, "an OpenMP task and the wait for it"),
     ("pipe", "20", 1722, BYTES, "write and read of a pipe that do not block"),
     ("splice", "20", 3866, BYTES | {"splice"}, "write of a pipe, splice() to another, read there"),
     ("plain-read", "20", 82, BYTES, "a read of what is no stream"),

@@ -28,6 +28,7 @@ from profiled import read, run, verify
 from results import Results
 
 SOURCE = pathlib.Path(__file__).with_name("openmp.c")
+CANCELLED = SOURCE.with_name("openmp_cancelled.c")
 SAME = SOURCE.with_name("openmp_same.cpp")
 COPIES = SOURCE.with_name("openmp_copies.c")
 FIRST = SOURCE.with_name("openmp_first.c")
@@ -45,6 +46,7 @@ SETTINGS = (
 FLAGS = ["-O2", "-g", "-fopenmp", "-pthread"]
 COMPILERS = {"gcc": ["gcc"], "clang": ["clang", "clang-14"]}
 STOPPED_S = 0.05  # of the 0.1 s of work behind the tasks of openmp_stop.c
+ROUNDS, ROUND_BYTES = 5000, 500  # of openmp_cancelled.c; at most for each more; one of its ten tasks needs more
 RATE = 0.001  # by which cpa's clock and the kernel's may run apart
 THREADS = (2, 4, 8)
 # The path may have more of the work: which thread does what, in which order, is up to the run.
@@ -370,6 +372,20 @@ def check_waits(results, folder, compiler):
         results.check(good, f"{label}: {'as its journal' if good else text}")
 
 
+def check_cancelled(results, folder, compiler):
+    """Tasks that are cancelled before they begin leave nothing."""
+    program = folder / f"cancelled-{compiler}"
+    run([compiler, *FLAGS, CANCELLED, "-o", program])
+    used = []
+    for rounds in (1, ROUNDS):
+        dump = folder / f"{program.name}.{rounds}.dump"
+        said = run([program, rounds], env=profiled_environment(dump, OMP_CANCELLATION="true"))
+        results.check(said.strip() == "0", f"{program.name}: of {rounds} rounds {said.strip()} tasks ran")
+        used.append(dump.stat().st_blocks * 512)
+    each = (used[1] - used[0]) / ROUNDS
+    results.check(each < ROUND_BYTES, f"{program.name}: {each:.0f} bytes for each round")
+
+
 def check_first(results, folder):
     """No arrival at a barrier is lost where both threads meet it for the first time: all children do the same."""
     program, dump = folder / "first", folder / "first.dump"
@@ -398,6 +414,7 @@ def main():
         if not sys.argv[1:]:
             check_same(results, folder, compiler)
             check_waits(results, folder, compiler)
+            check_cancelled(results, folder, compiler)
         cases = sys.argv[1:] or run([program]).split()
         balanced = {}  # by case and threads: seconds of the path, and how much they may be off
         for case in cases:
