@@ -163,7 +163,8 @@ void cpa_build_processes(struct cpa_build *build)
 	add_threads(build, rows, n, whole);
 	for (uint32_t i = 0; i < n; i++) {
 		if (!rows[i].key || rows[i].state == CPA_PROCESS_FREE ||
-		    rows[i].state == CPA_PROCESS_CLAIMED)
+		    rows[i].state == CPA_PROCESS_CLAIMED ||
+		    (rows[i].state == CPA_PROCESS_SUM && !rows[i].count))
 			continue;
 		if (rows[i].state > CPA_PROCESS_SUM) {
 			cpa_dump_skip(dump, CPA_TABLE_PROCESSES);

@@ -333,14 +333,12 @@ static uint32_t sum_of(const struct cpa_process_row *p)
 	return number;
 }
 
-/* Add @p to the sum of its command. */
-static bool fold(const struct cpa_process_row *p)
+/* Add process row @number to row @to, the sum of its command, and free it. */
+static void fold(uint32_t to, uint32_t number)
 {
-	uint32_t number = sum_of(p);
-	struct cpa_process_row *sum = number ? cpa_process(number) : NULL;
+	struct cpa_process_row *sum = cpa_process(to);
+	const struct cpa_process_row *p = cpa_process(number);
 
-	if (!sum)
-		return false;
 	add(&sum->sums, &p->sums, NULL);
 	/* Relaxed: sums, and the latest end. */
 	__atomic_fetch_add(&sum->cpu_ns, p->cpu_ns, __ATOMIC_RELAXED);
@@ -348,7 +346,35 @@ static bool fold(const struct cpa_process_row *p)
 	__atomic_fetch_add(&sum->count, 1, __ATOMIC_RELAXED);
 	if (p->end_ticks > sum->end_ticks)
 		__atomic_store_n(&sum->end_ticks, p->end_ticks, __ATOMIC_RELAXED);
-	return true;
+	cpa_process_free(number);
+}
+
+static uint64_t process_of(uint32_t number)
+{
+	/* Relaxed: a row that is taken out meanwhile may be another process's. */
+	return __atomic_load_n(&cpa_process(number)->sums.process, __ATOMIC_RELAXED);
+}
+
+/*
+ * Keep row @number, whose process was waited for, as the latest of its command, whose sum is row @to, and the one
+ * before if it has had the most CPU time. Return the row that is left over; 0: none. Rows that were waited for are
+ * found by no search, so any process may take one over, and whoever takes it out has it alone.
+ */
+static uint32_t keep(uint32_t to, uint32_t number)
+{
+	struct cpa_process_row *sum = cpa_process(to);
+	/* ACQ_REL: who takes the row out finds all of it. Pairs with itself, and with the exchange below. */
+	uint32_t left = __atomic_exchange_n(&sum->latest, number, __ATOMIC_ACQ_REL);
+	/* ACQUIRE: pairs with the exchange below. */
+	uint32_t most = __atomic_load_n(&sum->busiest, __ATOMIC_ACQUIRE);
+
+	if (!left || (most && process_of(left) <= process_of(most)))
+		return left;
+	/* ACQ_REL: as above. If the row was taken out meanwhile it fails. */
+	return __atomic_compare_exchange_n(&sum->busiest, &most, left, false, __ATOMIC_ACQ_REL,
+					   __ATOMIC_RELAXED) ?
+		       most :
+		       left;
 }
 
 static void free_threads(uint32_t number, uint64_t key)
@@ -373,7 +399,7 @@ static void free_threads(uint32_t number, uint64_t key)
 void cpa_process_waited(struct cpa_self *self, uint32_t number, int status)
 {
 	struct cpa_process_row *p = cpa_process(number);
-	uint32_t token;
+	uint32_t token, sum;
 
 	p->status = status;
 	__atomic_store_n(&p->waited, 1, __ATOMIC_RELAXED);
@@ -381,8 +407,10 @@ void cpa_process_waited(struct cpa_self *self, uint32_t number, int status)
 	cpa_process_drop_token(self, number);
 	while ((token = cpa_offer_take(number)))
 		cpa_token_free(self, token);
-	if (rows() >= CPA_PROCESSES_KEPT && fold(p))
-		cpa_process_free(number);
+	sum = rows() >= CPA_PROCESSES_KEPT ? sum_of(p) : 0;
+	number = sum ? keep(sum, number) : 0;
+	if (number)
+		fold(sum, number);
 }
 
 void cpa_process_drop_token(struct cpa_self *self, uint32_t number)

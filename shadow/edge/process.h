@@ -6,8 +6,8 @@
  *                      RUNNING -> EXECED -> RUNNING another program, which joined
  *                      RUNNING, EXECED -> GONE      its parent learnt of its end
  *
- * Of the processes that were waited for only CPA_PROCESSES_KEPT keep their rows. Older ones are
- * added to the row of their command; their rows are used again once nothing refers to them.
+ * Of the processes that were waited for CPA_PROCESSES_KEPT keep their rows, and of each command the latest one and
+ * the one with most process time. Others are added to the row of their command; their rows are used again.
  */
 #ifndef CPA_SHADOW_EDGE_PROCESS_H
 #define CPA_SHADOW_EDGE_PROCESS_H

@@ -32,7 +32,8 @@ enum cpa_process_state {
 	CPA_PROCESS_ENDED = 4,
 	/* ended without reporting it: killed, or ended after CPA_PROCESS_EXECED */
 	CPA_PROCESS_GONE = 5,
-	CPA_PROCESS_SUM = 6 /* sum of the processes of one command whose rows were used again */
+	/* sum of the processes of one command whose rows were used again; it may have none */
+	CPA_PROCESS_SUM = 6
 };
 
 /* Same meaning as the fields of struct cpa_thread from `before` to `off`. */
@@ -87,6 +88,11 @@ struct cpa_process_row {
 	uint32_t told;
 	/* internal: 1: its parent has waited for a process that is this one or another, and does not know which */
 	uint32_t doubtful;
+	/*
+	 * internal, atomic: of a CPA_PROCESS_SUM: rows of the process that was waited for last, and of the one before
+	 * it with most process time, which are not in the sum; 0: none
+	 */
+	uint32_t latest, busiest;
 };
 
 #endif

@@ -263,25 +263,29 @@ static void test_begun(void **state)
 	assert_int_equal(cpa_process_begun(first, 0, 0), 0);
 }
 
-/* With any number of processes rows are bounded, and no time of theirs is lost. */
+/*
+ * With any number of processes rows are bounded, and no time of theirs is lost. The latest of each command has its
+ * row, and so has the busiest.
+ */
 static void test_many(void **state)
 {
-	enum { MANY = 5000 };
+	enum { MANY = 5000, BUSIEST = 2000, BUSY = 100000 };
 	struct cpa_self self = { 0 };
 	uint32_t first = make(0, 1), names[2] = { cpa_name("one"), cpa_name("two") };
 	uint64_t process = 0, count = 0, cpu_ns = 0;
+	bool busiest = false, last[2] = { false };
 
 	(void)state;
 	for (uint32_t i = 0; i < MANY; i++) {
 		struct cpa_process_row *p = cpa_process(make(first, 2 + i));
 
 		p->name = names[i % 2];
-		p->sums.process = i;
+		p->sums.process = i == BUSIEST ? BUSY : i;
 		p->cpu_ns = 3;
 		p->state = CPA_PROCESS_ENDED;
 		cpa_process_waited(&self, cpa_process_find(2 + i, first, UINT64_MAX), 0);
 	}
-	assert_true(cpa_table(CPA_TABLE_PROCESSES)->used <= CPA_PROCESSES_KEPT + 4);
+	assert_true(cpa_table(CPA_TABLE_PROCESSES)->used <= CPA_PROCESSES_KEPT + 8);
 	for (uint32_t i = 2; i <= cpa_table(CPA_TABLE_PROCESSES)->used; i++) {
 		const struct cpa_process_row *p = cpa_process(i);
 
@@ -290,9 +294,13 @@ static void test_many(void **state)
 		process += p->sums.process;
 		count += p->state == CPA_PROCESS_SUM ? p->count : 1;
 		cpu_ns += p->cpu_ns;
+		busiest |= p->pid == 2 + BUSIEST;
+		last[0] |= p->pid == 2 + MANY - 2;
+		last[1] |= p->pid == 2 + MANY - 1;
 	}
+	assert_true(busiest && last[0] && last[1]);
 	assert_int_equal(count, MANY);
-	assert_int_equal(process, (uint64_t)MANY * (MANY - 1) / 2);
+	assert_int_equal(process, (uint64_t)MANY * (MANY - 1) / 2 - BUSIEST + BUSY);
 	assert_int_equal(cpu_ns, 3 * MANY);
 }
 
