@@ -61,13 +61,12 @@ static const struct cpa_component_figures *find_class(const struct cpa_profile *
 struct jobs {
 	uint64_t n;
 	const struct cpa_process_figures *last;
-	double others_s;	 /* end of the last but one */
-	double begin_s, lived_s; /* of the first; the sum of all lives, at least */
+	double others_s; /* end of the last but one */
 };
 
 static struct jobs find_jobs(const struct cpa_profile *profile, const char *command)
 {
-	struct jobs jobs = { .begin_s = INFINITY };
+	struct jobs jobs = { 0 };
 
 	for (size_t i = 0; i < profile->processes; i++) {
 		const struct cpa_process_figures *each = &profile->process[i];
@@ -75,8 +74,6 @@ static struct jobs find_jobs(const struct cpa_profile *profile, const char *comm
 		if (!is_of(each, command) || each->end_s <= 0)
 			continue;
 		jobs.n += each->count;
-		jobs.begin_s = fmin(jobs.begin_s, each->start_s);
-		jobs.lived_s += each->count == 1 ? each->end_s - each->start_s : each->cpu_s;
 		if (!jobs.last || each->end_s > jobs.last->end_s) {
 			jobs.others_s = jobs.last ? jobs.last->end_s : 0;
 			jobs.last = each;
@@ -87,6 +84,34 @@ static struct jobs find_jobs(const struct cpa_profile *profile, const char *comm
 	return jobs;
 }
 
+static int compare_starts(const void *a, const void *b)
+{
+	const struct cpa_process_figures *const *x = a, *const *y = b;
+
+	return (*x)->start_s < (*y)->start_s ? -1 : (*x)->start_s > (*y)->start_s;
+}
+
+/* Whether two processes of @command, of those that are known one by one, ran at the same time. */
+static bool overlap(const struct cpa_profile *profile, const char *command)
+{
+	const struct cpa_process_figures **job =
+		xcalloc(profile->processes + 1, sizeof(const struct cpa_process_figures *));
+	double end_s = INFINITY;
+	bool found = false;
+	size_t n = 0;
+
+	for (size_t i = 0; i < profile->processes; i++)
+		if (is_of(&profile->process[i], command) && profile->process[i].pid)
+			job[n++] = &profile->process[i];
+	qsort(job, n, sizeof(const struct cpa_process_figures *), compare_starts);
+	for (size_t i = 0; i < n && !found; i++) {
+		found = job[i]->start_s < end_s && i > 0;
+		end_s = job[i]->end_s;
+	}
+	free(job);
+	return found;
+}
+
 char *cpa_jobs_last(const struct cpa_profile *profile)
 {
 	const struct cpa_component_figures *class = find_class(profile);
@@ -95,8 +120,7 @@ char *cpa_jobs_last(const struct cpa_profile *profile)
 
 	if (class)
 		jobs = find_jobs(profile, class->name);
-	if (jobs.n < 2 || !jobs.last->pid || !jobs.last->argument ||
-	    jobs.lived_s <= jobs.last->end_s - jobs.begin_s)
+	if (jobs.n < 2 || !jobs.last->pid || !jobs.last->argument || !overlap(profile, class->name))
 		return NULL;
 	title = cpa_process_title(jobs.last);
 	text = cpa_format_text(
