@@ -21,6 +21,7 @@
 #include "preload/libc/private_fds.h"
 #include "preload/libc/real.h"
 #include "preload/stream/descriptor.h"
+#include "preload/stream/eventfd.h"
 #include "preload/stream/holders.h"
 #include "preload/stream/look.h"
 #include "preload/stream/terminal.h"
@@ -401,7 +402,7 @@ CPA_EXPORT int eventfd(unsigned value, int flags)
 	err = errno;
 	if (ret >= 0 && *cpa_alive) {
 		cpa_reenter();
-		cpa_descriptor_set(ret, cpa_look_eventfd(value));
+		cpa_descriptor_set(ret, cpa_eventfd_made(ret, value));
 		cpa_tls.inside = inside;
 		errno = err;
 	}

@@ -20,6 +20,7 @@
 #include "preload/core/track.h"
 #include "preload/libc/confined.h"
 #include "preload/stream/address.h"
+#include "preload/stream/eventfd.h"
 #include "preload/stream/terminal.h"
 #include "shadow/store/index.h"
 #include "shadow/store/kernel.h"
@@ -213,18 +214,6 @@ void cpa_look_pair(const int fds[2], int type, uint64_t words[2])
 		row[i] = unix_row(kind, st[i].st_dev, st[i].st_ino, 0);
 	words[0] = CPA_DESCRIPTOR_GIVEN | cpa_descriptor_of(row[0], row[1]);
 	words[1] = CPA_DESCRIPTOR_GIVEN | cpa_descriptor_of(row[1], row[0]);
-}
-
-uint64_t cpa_look_eventfd(uint64_t value)
-{
-	static uint64_t made;
-	/* Relaxed: a number that nobody else has. */
-	uint64_t number = __atomic_add_fetch(&made, 1, __ATOMIC_RELAXED);
-	uint32_t row = cpa_stream_intern(cpa_stream_key(CPA_STREAM_EVENTFD, cpa_process_number,
-							number, cpa_clock_now()),
-					 CPA_STREAM_EVENTFD, value);
-
-	return CPA_DESCRIPTOR_GIVEN | cpa_descriptor_of(row, row);
 }
 
 /* The stream from @from to @to: the first of that name that has not been closed at both ends. */
@@ -435,17 +424,11 @@ static enum cpa_stream_kind unnamed_kind(int fd)
 		{ "inotify", CPA_STREAM_FILES },     { "[fanotify]", CPA_STREAM_FILES },
 		{ "[eventfd]", CPA_STREAM_EVENTFD }, { "[io_uring]", CPA_STREAM_RING },
 	};
-	static const char folder[] = "/proc/thread-self/fd/", prefix[] = "anon_inode:";
-	char path[32], name[32];
-	char *end = path + sizeof(path) - 1, *to = end;
-	long n;
+	static const char prefix[] = "anon_inode:";
+	char path[CPA_FD_PATH], name[32];
+	long n = cpa_kernel(SYS_readlinkat, AT_FDCWD,
+			    cpa_fd_path(path, "/proc/thread-self/fd/", fd), name, sizeof(name) - 1);
 
-	*end = 0;
-	for (unsigned rest = (unsigned)fd; to == end || rest; rest /= 10)
-		*--to = (char)('0' + rest % 10);
-	to -= sizeof(folder) - 1;
-	memcpy(to, folder, sizeof(folder) - 1);
-	n = cpa_kernel(SYS_readlinkat, AT_FDCWD, to, name, sizeof(name) - 1);
 	name[n > 0 ? n : 0] = 0;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (!strncmp(name, prefix, sizeof(prefix) - 1) &&
@@ -473,6 +456,14 @@ static uint64_t look_device(int fd, const struct stat *st)
 	return word ? word : other_of(other_kind(fd, st));
 }
 
+static uint64_t look_other(int fd, const struct stat *st)
+{
+	enum cpa_stream_kind kind = other_kind(fd, st);
+	uint32_t row = kind == CPA_STREAM_EVENTFD ? cpa_eventfd_find(fd) : 0;
+
+	return row ? cpa_descriptor_of(row, row) : other_of(kind);
+}
+
 uint64_t cpa_look(struct cpa_worker *w, int fd)
 {
 	struct stat st;
@@ -486,5 +477,5 @@ uint64_t cpa_look(struct cpa_worker *w, int fd)
 		return look_socket(w, fd, &st);
 	if (S_ISCHR(st.st_mode))
 		return look_device(fd, &st);
-	return other_of(other_kind(fd, &st));
+	return look_other(fd, &st);
 }

@@ -7,7 +7,7 @@
  * direction of a TCP connection both addresses, the sender's first, and how many connections between
  * these had both ends closed before. Where unix sockets were connected by name, both directions have the
  * inode of the one that connected, which who accepts knows from the session: shadow/edge/message.h. Of
- * others the kernel is asked for the other end. A socket that listens or receives datagrams: address.h. Of other
+ * others the kernel is asked for the other end. Eventfds: eventfd.h. A socket that listens or receives datagrams: address.h. Of other
  * sockets, and of TCP connections to other machines, nothing is followed.
  */
 #ifndef CPA_PRELOAD_STREAM_LOOK_H
@@ -46,8 +46,5 @@ CPA_HIDDEN uint64_t cpa_look_accepted(int fd);
 CPA_HIDDEN uint64_t cpa_look_unix(int fd);
 CPA_HIDDEN uint64_t cpa_look_client(int fd, uint64_t client);
 CPA_HIDDEN uint64_t cpa_look_server(int fd, uint64_t client);
-
-/* The word of a new eventfd, whose counter is @value. */
-CPA_HIDDEN uint64_t cpa_look_eventfd(uint64_t value);
 
 #endif

@@ -78,7 +78,11 @@ struct cpa_stream {
 	uint64_t records; /* writes that have, or had, a place in `record` */
 	uint64_t blocked; /* writes that waited for room, of which the read that made it is known */
 	uint64_t blocking; /* ticks of these waits */
-	uint32_t accepts; /* internal, atomic: of connections: the one thread that accepts; 0: none yet */
+	/*
+	 * Internal, atomic. Of connections: the one thread that accepts; 0: none yet. Of a row that stands for a
+	 * number of the kernel's: the stream of that eventfd, in another row; 0: none.
+	 */
+	uint32_t accepts;
 	uint32_t closed; /* internal, atomic: bits CPA_STREAM_NO_..., and those after them */
 	uint32_t writer[CPA_STREAM_ENDS]; /* component rows of the threads; 0: none */
 	/* Changed by readers. */

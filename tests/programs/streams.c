@@ -15,13 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/programs/stream_events.h"
 #include "tests/programs/stream_rooms.h"
 #include "tests/programs/stream_sockets.h"
 #include "tests/programs/stream_splices.h"
@@ -141,103 +141,6 @@ static int fan_out(void)
 	burn(2);
 	reap();
 	return report(3 + 5 + 2, 3 + 1 + 3 + 5 + 2);
-}
-
-static int wake, done;
-
-static void *work_when_woken(void *argument)
-{
-	uint64_t n;
-
-	for (unsigned i = 0; i < ROUNDS; i++) {
-		must(read(wake, &n, sizeof(n)) == sizeof(n));
-		burn(2);
-		must(!eventfd_write(done, 1));
-	}
-	return argument;
-}
-
-static int event(void)
-{
-	pthread_t thread;
-	eventfd_t n;
-
-	wake = eventfd(0, 0);
-	done = eventfd(0, 0);
-	must(wake >= 0 && done >= 0);
-	pthread_create(&thread, NULL, work_when_woken, NULL);
-	for (unsigned i = 0; i < ROUNDS; i++) {
-		burn(1);
-		n = 1;
-		must(write(wake, &n, sizeof(n)) == sizeof(n));
-		must(!eventfd_read(done, &n));
-	}
-	pthread_join(thread, NULL);
-	return report(3 * ROUNDS, 3 * ROUNDS);
-}
-
-static volatile int waits_for_room;
-
-static void *empty_counter(void *argument)
-{
-	eventfd_t n;
-
-	await_asleep(&waits_for_room);
-	burn(3);
-	must(!eventfd_read(wake, &n) && n == UINT64_MAX - 1);
-	return argument;
-}
-
-/* A counter that is full, beyond what is counted: the second write waits until it is read. */
-static int full_counter(void)
-{
-	pthread_t thread;
-
-	wake = eventfd(0, 0);
-	must(wake >= 0);
-	must(!pthread_create(&thread, NULL, empty_counter, NULL));
-	must(!eventfd_write(wake, UINT64_MAX - 1));
-	waits_for_room = gettid();
-	must(!eventfd_write(wake, 1));
-	pthread_join(thread, NULL);
-	return 0;
-}
-
-static pthread_barrier_t both_done;
-
-/* A worker of a pool: takes any one token of each round. */
-static void *take_tokens(void *argument)
-{
-	for (unsigned i = 0; i < ROUNDS; i++) {
-		eventfd_t n;
-
-		must(!eventfd_read(wake, &n) && n == 1);
-		burn(2);
-		must(!eventfd_write(done, 1));
-		pthread_barrier_wait(&both_done);
-	}
-	return argument;
-}
-
-/* Two workers, which an eventfd that counts tokens wakes; the master waits for both. */
-static int pool(void)
-{
-	pthread_t thread[2];
-
-	wake = eventfd(0, EFD_SEMAPHORE);
-	done = eventfd(0, 0);
-	must(wake >= 0 && done >= 0 && !pthread_barrier_init(&both_done, NULL, 2));
-	for (unsigned i = 0; i < 2; i++)
-		must(!pthread_create(&thread[i], NULL, take_tokens, NULL));
-	for (unsigned i = 0; i < ROUNDS; i++) {
-		burn(1);
-		must(!eventfd_write(wake, 2));
-		for (eventfd_t n = 0, sum = 0; sum < 2; sum += n)
-			must(!eventfd_read(done, &n));
-	}
-	for (unsigned i = 0; i < 2; i++)
-		pthread_join(thread[i], NULL);
-	return report((1 + 2) * ROUNDS, (1 + 2 * 2) * ROUNDS);
 }
 
 /* What a loop of events and its worker share. */
@@ -539,6 +442,10 @@ int main(int argc, char **argv)
 		{ "fan_in", fan_in },
 		{ "fan_out", fan_out },
 		{ "event", event },
+		{ "event_passed", event_passed },
+		{ "event_inherited", event_inherited },
+		{ "event_again", event_again },
+		{ "works_when_woken", works_when_woken },
 		{ "pool", pool },
 		{ "self_pipe", self_pipe },
 		{ "poll", by_poll },
