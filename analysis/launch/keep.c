@@ -24,7 +24,9 @@
 struct copy {
 	char name[NAME_MAX + 1];
 	time_t made;
+	time_t age;	/* how far that is from now; ahead of it, where the clock was set back */
 	uint64_t bytes; /* that it takes on the disk */
+	bool dense;	/* another one stays for its step */
 };
 
 bool cpa_keep_parse(const char *text, struct cpa_keep *keep)
@@ -39,18 +41,26 @@ bool cpa_keep_parse(const char *text, struct cpa_keep *keep)
 	       (!comma || cpa_size_read(comma + 1, &keep->bytes));
 }
 
-static int compare(const void *a, const void *b)
+static int by_time(const void *a, const void *b)
 {
 	const struct copy *x = a, *y = b;
 
-	return x->made < y->made ? 1 : x->made > y->made ? -1 : 0;
+	return x->made < y->made ? -1 : x->made > y->made ? 1 : 0;
+}
+
+/* The copy just made is the first. */
+static int by_age(const void *a, const void *b)
+{
+	const struct copy *x = a, *y = b;
+
+	return x->age < y->age ? -1 : x->age > y->age ? 1 : by_time(a, b);
 }
 
 /*
- * Store the copies in @folder, newest first, at *@copies, which the caller frees. Return their
- * number.
+ * Store the copies in @folder, in the order of their times, at *@copies, which the caller frees. Return
+ * their number.
  */
-static size_t list(const char *folder, struct copy **copies)
+static size_t list(const char *folder, time_t now, struct copy **copies)
 {
 	DIR *open = opendir(folder);
 	struct dirent *entry;
@@ -69,13 +79,15 @@ static size_t list(const char *folder, struct copy **copies)
 			break;
 		*copies = more;
 		strcpy(one.name, entry->d_name);
+		one.age = one.made < now ? now - one.made : one.made - now;
+		one.dense = false;
 		one.bytes = (uint64_t)st.st_blocks * 512;
 		more[count++] = one;
 	}
 	if (open)
 		closedir(open);
 	if (count)
-		qsort(*copies, count, sizeof(**copies), compare);
+		qsort(*copies, count, sizeof(**copies), by_time);
 	return count;
 }
 
@@ -90,16 +102,20 @@ void cpa_keep_thin(const struct cpa_keep *keep, const char *folder, int64_t now)
 	char path[PATH_MAX + NAME_MAX];
 	uint64_t bytes = 0;
 	struct copy *copies;
-	size_t count = list(folder, &copies);
+	size_t count = list(folder, (time_t)now, &copies);
 
-	for (size_t i = 0; i < count; i++) {
-		time_t age = (time_t)now - copies[i].made, step = step_at(age);
+	for (size_t i = 1; i < count; i++) {
+		time_t step = step_at(copies[i].age);
+
 		/* The first copy of each step is the one that stays. */
-		bool later = i + 1 < count && step_at((time_t)now - copies[i + 1].made) == step &&
-			     copies[i + 1].made / step == copies[i].made / step;
-
+		copies[i].dense = step_at(copies[i - 1].age) == step &&
+				  copies[i - 1].made / step == copies[i].made / step;
+	}
+	if (count)
+		qsort(copies, count, sizeof(*copies), by_age);
+	for (size_t i = 0; i < count; i++) {
 		bytes += copies[i].bytes;
-		if (!later && (double)age * 1e9 <= (double)keep->most_ns &&
+		if (!copies[i].dense && (double)copies[i].age * 1e9 <= (double)keep->most_ns &&
 		    (bytes <= keep->bytes || i == 0))
 			continue;
 		bytes -= copies[i].bytes;

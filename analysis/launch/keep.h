@@ -5,8 +5,9 @@
  *
  * Each copy has the sums since the run's start, and cpa-report --at subtracts one copy from a later
  * one. So copies can be removed without changing the others. All copies of the latest hour are
- * kept, one of each hour of the latest day, and one of each day before that. A process of its own
- * makes a copy, so that the launcher goes on passing signals.
+ * kept, one of each hour of the latest day, and one of each day before that. If the clock was set back,
+ * copies lie ahead of it: they go as those do that are as old. A process of its own makes a copy, so that
+ * the launcher goes on passing signals.
  */
 #ifndef CPA_ANALYSIS_LAUNCH_KEEP_H
 #define CPA_ANALYSIS_LAUNCH_KEEP_H

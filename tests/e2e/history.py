@@ -38,7 +38,7 @@ def thinned(names, now):
     kept, steps = set(), set()
     for name in sorted(names):  # the first of a step stays
         when = time_of(name)
-        age = now - when
+        age = abs(now - when)
         step = when if age < HOUR else ("h", when // HOUR) if age < DAY else ("d", when // DAY)
         if step not in steps:
             steps.add(step)
@@ -53,11 +53,15 @@ def start(dump, *options):
 
 
 def check_thinning(folder):
-    """A history of three days is there already; the copies that the run adds are the newest."""
+    """
+    A history of three days is there already, and one of three days to come: the clock was set back. The copies that
+    the run adds are the newest.
+    """
     dump, history = folder / "old.dump", folder / "old.dump.d"
     history.mkdir()
     now = int(time.time())
     old = {name_of(now - age) for age in range(60, 3 * DAY, 613)}
+    old |= {name_of(now + age) for age in range(607, 3 * DAY, 613)}
     for name in old:
         (history / name).write_bytes(b"x")
     (history / "notes.txt").write_bytes(b"x")
@@ -75,7 +79,7 @@ def check_thinning(folder):
         return copies(history) == expected
 
     await_true(as_expected)
-    results.check(True, f"of {len(old)} copies of three days {len(copies(history))} are left")
+    results.check(True, f"of {len(old)} copies of three days, before and ahead, {len(copies(history))} are left")
     results.check((history / "notes.txt").exists(), "no other file is removed")
     results.check(all(os.stat(history / name).st_mode & 0o777 == 0o600
                       for name in copies(history) - old), "copies are their owner's")
@@ -87,11 +91,12 @@ def check_size(folder):
     history.mkdir()
     now = int(time.time())
     old = {name_of(now - age) for age in range(60, 660, 60)}
-    for name in old:
+    ahead = {name_of(now + age) for age in range(660, 1260, 60)}
+    for name in old | ahead:
         (history / name).write_bytes(os.urandom(200 << 10))
     run = start(dump, "--keep", "1M")
     # Five of the old ones take the megabyte, or less than that with a copy.
-    await_true(lambda: copies(history) - old and len(copies(history) & old) <= 5)
+    await_true(lambda: copies(history) - old - ahead and len(copies(history) & (old | ahead)) <= 5)
     run.terminate()
     run.wait()
 
@@ -101,6 +106,7 @@ def check_size(folder):
         return left == sorted(old)[len(old) - len(left):]
 
     await_true(newest)
+    results.check(not copies(history) & ahead, "none stays that lies further ahead: the clock was set back")
     results.check(True, f"of ten large copies the newest {len(copies(history) & old)} stay")
 
 
