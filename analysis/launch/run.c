@@ -56,11 +56,25 @@ static int read_time(const char *option, uint64_t *ns)
 	return refuse(option, "not a time (give a number and ms, s, m or h, as 30s)");
 }
 
+#define BUDGET_WRONG "not a share from 0.01% to 100% (as 2%)"
+
 static int read_budget(struct cpa_windows *windows)
 {
 	if (cpa_windows_budget(optarg, &windows->budget))
 		return 0;
-	return refuse("budget", "not a share from 0.01% to 100% (as 2%)");
+	return refuse("budget", BUDGET_WRONG);
+}
+
+/* What --budget is if it is not given, nor other parts. Return 0, or an exit status after one line on stderr. */
+static int read_usual_budget(struct cpa_parts *parts)
+{
+	const char *text = getenv("CPA_BUDGET");
+
+	if (!text || !*text || parts->windows.budget > 0 || parts->delay_ns || parts->duration_ns ||
+	    cpa_windows_budget(text, &parts->windows.budget))
+		return 0;
+	cpa_complain("run: CPA_BUDGET=%s: %s", text, BUDGET_WRONG);
+	return CPA_EXIT_USAGE;
 }
 
 static int read_every(struct cpa_keep *keep)
@@ -266,8 +280,8 @@ static int set_environment(struct request *r, const char *library)
 	bool in_parts = parts->delay_ns || parts->duration_ns || parts->windows.budget > 0;
 	const char *start = parts->duration_ns && !parts->delay_ns ? "on" : "off";
 
-	/* A program started by cpa run is a run of its own, even inside another one. */
-	if (preload(r, library) < 0 || unsetenv("CPA_SESSION") < 0 ||
+	/* A program started by cpa run is a run of its own, even inside another one. The launcher keeps the budget. */
+	if (preload(r, library) < 0 || unsetenv("CPA_SESSION") < 0 || unsetenv("CPA_BUDGET") < 0 ||
 	    (r->output && setenv("CPA_OUTPUT", r->output, 1) < 0) ||
 	    (r->journal && setenv("CPA_JOURNAL", r->journal, 1) < 0) ||
 	    (r->by && setenv("CPA_BY", r->by, 1) < 0) ||
@@ -362,8 +376,8 @@ int cpa_run(const char *argv0, int argc, char **argv)
 		.most_ns = KEEP_NS,
 		.bytes = KEEP_BYTES,
 	};
-	if ((ret = read_options(&r, argc, argv)) || (ret = check_options(&r, argv)) ||
-	    (ret = cpa_program_find(&r.program, argv[optind])) ||
+	if ((ret = read_options(&r, argc, argv)) || (ret = read_usual_budget(&r.parts)) ||
+	    (ret = check_options(&r, argv)) || (ret = cpa_program_find(&r.program, argv[optind])) ||
 	    (ret = cpa_program_check(&r.program)) || (ret = cpa_beside_find_library(library)))
 		return ret;
 	if (r.repeat.runs)

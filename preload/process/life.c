@@ -208,6 +208,7 @@ static int open_session(struct cpa_settings *s)
 /* Create a session, or join that of a parent process. False: neither. */
 static bool make_session(void)
 {
+	const char *budget = getenv("CPA_BUDGET");
 	struct cpa_settings s;
 	bool joined;
 
@@ -232,6 +233,11 @@ static bool make_session(void)
 	cpa_sampler_init(s.sample_hz, s.by_callers);
 	cpa_looks_on_init(s.look_on);
 	cpa_epoch_begin(cpa_header(), s.on);
+	if (budget && *budget && s.on)
+		cpa_warn(
+			"CPA_BUDGET=%s: only a process outside keeps a budget (cpa run, or cpa ctl "
+			"PID budget after CPA_START=off); all is profiled",
+			budget);
 	cpa_table_prepare(CPA_TABLE_NAMES);
 	cpa_table_prepare(CPA_TABLE_MARKS);
 	cpa_table_prepare(CPA_TABLE_PATHS);

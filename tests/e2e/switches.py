@@ -182,6 +182,36 @@ def budgets(results):
         results.check(profile(wrong, "true")[0] == 2, f"--budget '{wrong}': wrong usage, 2")
 
 
+def usual_budget(results):
+    """CPA_BUDGET is --budget where nothing else is asked for; without the launcher one line says that nobody keeps it."""
+    dump = f"{TMP}/usual.dump"
+    env = environment(dump, CPA_BUDGET="0.01%")
+    script = "kill -0 $$; /bin/echo budget:$CPA_BUDGET"
+
+    def run(*options, **more):
+        command = [f"{BUILD}/cpa", "run", "-f", "-q", "-o", dump, *options, "--", "sh", "-c", script]
+        alone = {key: value for key, value in {**env, **more}.items() if key != "LD_PRELOAD"}
+        return subprocess.run(command, env=alone, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    done = run()
+    results.check(done.stdout == "budget:\n" and not done.stderr, f"CPA_BUDGET: the launcher has it: {done}")
+    busy = subprocess.run([f"{BUILD}/cpa", "run", "-f", "-q", "-o", dump, "--", f"{BUILD}/tests/programs/trylock_loop"],
+                          env={key: value for key, value in env.items() if key != "LD_PRELOAD"}, stdout=subprocess.DEVNULL)
+    found = report(dump)
+    results.check(busy.returncode == 0 and found["parts"][0]["from_s"] > 0
+               and found["program"]["wall_s"] < found["program"]["run_s"], f"CPA_BUDGET: windows: {found['parts']}")
+    done = run("--delay", "1h")
+    results.check(done.returncode == 0 and not report(dump)["parts"], f"CPA_BUDGET: --delay goes before: {done}")
+    done = run(CPA_BUDGET="2")
+    results.check(done.returncode == 2 and "CPA_BUDGET=2: not a share" in done.stderr, f"CPA_BUDGET=2: wrong usage: {done}")
+    for start, lines in ("on", 1), ("off", 0):
+        os.unlink(dump)
+        done = subprocess.run(["sh", "-c", script], env={**env, "CPA_START": start, "CPA_QUIET": "0"}, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True)
+        results.check(done.returncode == 0 and done.stderr.count("CPA_BUDGET=0.01%: only a process outside") == lines,
+                   f"CPA_BUDGET without the launcher, {start}: {done.stderr.strip()}")
+
+
 def budget_from_outside(results):
     """cpa ctl keeps a budget: alone, until the program ends, or somebody else switches, or a signal comes."""
     dump = f"{TMP}/kept.dump"
@@ -280,6 +310,7 @@ def main():
     by_time(results)
     budgets(results)
     all_day(results)
+    usual_budget(results)
     budget_from_outside(results)
     at_random(results)
     return results.end()
