@@ -273,6 +273,8 @@ CANCEL_BARRIER(GOMP_barrier_cancel)
 CANCEL_BARRIER(GOMP_loop_end_cancel)
 CANCEL_BARRIER(GOMP_sections_end_cancel)
 
+bool cpa_omp_cancelled;
+
 CPA_EXPORT bool GOMP_cancel(int which, bool does)
 {
 	__typeof__(&GOMP_cancel) original = CPA_NEXT_SYMBOL(gomp, GOMP_cancel);
@@ -288,7 +290,11 @@ CPA_EXPORT bool GOMP_cancel(int which, bool does)
 			cpa_cell_release(&w->self, &o->merged, &w->self.row->path);
 		cpa_done(w);
 	}
-	return likely(original) ? original(which, does) : false;
+	if (!original || !original(which, does))
+		return false;
+	/* Relaxed: a thread that finds it late keeps a record. */
+	__atomic_store_n(&cpa_omp_cancelled, true, __ATOMIC_RELAXED);
+	return true;
 }
 
 /*

@@ -18,9 +18,12 @@
 
 #define FLAG_DEPEND  (1u << 3) /* gcc before 4.9 passes nothing behind the flags */
 #define FLAG_UP	     (1u << 8) /* of GOMP_taskloop() */
+#define FLAG_SIZES   (1u << 9) /* of GOMP_taskloop(): told are rounds of a task, not tasks */
 #define FLAG_IF	     (1u << 10)
 #define FLAG_NOGROUP (1u << 11)
 #define FLAG_DETACH  (1u << 13)
+
+#define QUEUED_MOST 64u /* tasks of a thread that libgomp queues; more run at once */
 
 typedef void task_function(void *data);
 typedef void copy_function(void *to, void *from);
@@ -38,6 +41,8 @@ void GOMP_taskwait_depend(void **depend);
 void GOMP_taskgroup_start(void);
 void GOMP_taskgroup_end(void);
 void omp_fulfill_event(void *event);
+bool GOMP_cancellation_point(int which);
+int omp_get_num_threads(void);
 
 #define FUNCTIONS(F)            \
 	F(GOMP_task)            \
@@ -47,7 +52,9 @@ void omp_fulfill_event(void *event);
 	F(GOMP_taskwait_depend) \
 	F(GOMP_taskgroup_start) \
 	F(GOMP_taskgroup_end)   \
-	F(omp_fulfill_event)
+	F(omp_fulfill_event)    \
+	F(omp_get_num_threads)  \
+	F(GOMP_cancellation_point)
 
 CPA_NEXT_SYMBOL_LIBRARY(gomp_task, FUNCTIONS)
 
@@ -74,7 +81,6 @@ struct head {
 	uint32_t offset; /* of the data in our block */
 	uint8_t words;	 /* of `first` that libgomp writes */
 	bool up;	 /* `step` is above 0 */
-	bool made;	 /* in the maker's header: libgomp made the task */
 };
 
 /* How many rounds of the taskloop of @h are from @start to @end. */
@@ -169,7 +175,6 @@ static void copy_block(void *to, void *from)
 	struct head *h = from;
 	char *data = (char *)to + h->offset;
 
-	h->made = true;
 	memcpy(to, h, sizeof(*h));
 	if (h->words == 1) { /* the event is for the program's copying function, too */
 		memcpy(h->data, h->first, sizeof(h->first[0]));
@@ -192,27 +197,63 @@ static long fill(struct head *h, struct cpa_task *task, task_function *f, copy_f
 	return to;
 }
 
-/* Bytes on the stack for fill_loop(). */
-#define LOOP_ROOM(size, align, copy) \
+/* Bytes on the stack for fill_block(). */
+#define BLOCK_ROOM(size, align, copy) \
 	(sizeof(struct head) + 2 * (size_t)(16 + (align)) + ((copy) ? 0 : (size_t)(size)))
 
+/* Most bytes of data in our block: gcc has large ones copied by a function. */
+#define DATA_MOST 65536
+
 /*
- * Fill a block, in @room, for a taskloop of this code and data. If no function of the program copies the data,
- * they are in the block, and the runtime copies that; or it runs very many tasks in there, one by one. To have
- * them copied by a function it would make room for all of them on the stack.
+ * Fill a block, in @room, for a task or a taskloop of this code and data. Unless @apart, the data are in the block,
+ * and the runtime copies that. A task whose data a function copies is not discarded by libgomp when its taskgroup is
+ * cancelled; and of a taskloop of very many tasks it makes all copies first, on the stack.
  */
-static struct head *fill_loop(char *room, struct cpa_task *task, task_function *f,
-			      copy_function *copy, void *data, long size, long *align)
+static struct head *fill_block(char *room, struct cpa_task *task, task_function *f,
+			       copy_function *copy, bool apart, void *data, long size, long *align)
 {
 	uintptr_t to = *align > 16 ? (uintptr_t)*align : 16;
 	struct head *h = (struct head *)(room + (-(uintptr_t)room & (to - 1)));
 
 	*align = fill(h, task, f, copy, data, size, *align);
-	h->words = 2;
-	memcpy(h->first, data, size < 24 ? (size_t)size : 24);
-	if (!copy)
+	if (!apart)
 		memcpy((char *)h + h->offset, data, (size_t)size);
 	return h;
+}
+
+#define CANCEL_PARALLEL	 1 /* of GOMP_cancellation_point() */
+#define CANCEL_TASKGROUP 8
+
+/* Whether what @which says is cancelled: the runtime makes no task of @f then, and tells nobody. */
+static bool is_cancelled(task_function *f, int which)
+{
+	__typeof__(&GOMP_cancellation_point) original;
+
+	/* Relaxed: in the thread that cancelled it is set. */
+	if (likely(!__atomic_load_n(&cpa_omp_cancelled, __ATOMIC_RELAXED)) || !cpa_part())
+		return false;
+	original = (__typeof__(original))cpa_next_symbol_find(
+		&gomp_task, NUMBER_GOMP_cancellation_point, (uint64_t)f);
+	return original && original(which);
+}
+
+/*
+ * Whether libgomp runs the tasks of a taskloop of these @rounds at once, as they are more than it queues. It then has
+ * the data of all of them on the stack, which our headers must not fill.
+ */
+static bool runs_at_once(task_function *f, unsigned flags, unsigned long tasks, uint64_t rounds)
+{
+	__typeof__(&omp_get_num_threads) threads = (__typeof__(threads))cpa_next_symbol_find(
+		&gomp_task, NUMBER_omp_get_num_threads, (uint64_t)f);
+	uint64_t count = tasks < rounds ? tasks : rounds;
+
+	if (flags & FLAG_SIZES)
+		count = tasks ? rounds / tasks : rounds;
+	if (likely(threads && count <= QUEUED_MOST * (uint64_t)threads()))
+		return false;
+	if (*cpa_alive)
+		cpa_diag(CPA_DIAG_OMP_UNSEEN);
+	return true;
 }
 
 /* What an omp_depend_t object holds. The kinds are those of the compiler. */
@@ -270,15 +311,16 @@ CPA_EXPORT void GOMP_task(task_function *f, void *data, copy_function *copy, lon
 			  bool deferred, unsigned flags, void **depend, int priority, void *detach)
 {
 	ORIGINAL_BY(GOMP_task, f);
-	struct cpa_task *task = is_libgomps((const void *)original) ?
+	bool ours = is_libgomps((const void *)original);
+	struct cpa_task *task = ours && !is_cancelled(f, CANCEL_TASKGROUP) ?
 					cpa_task_new((uint64_t)f, CPA_CALLER()) :
 					NULL;
 	struct cpa_task_wait wait = { .seen = false };
-	struct head h;
-	long to;
+	bool apart = copy || flags & FLAG_DETACH || size > DATA_MOST;
+	struct head *h;
 
 	if (unlikely(!task)) {
-		if (likely(original && cpa_ompt_has((const void *)original)))
+		if (likely(original) && !ours)
 			cpa_ompt_pass((uint64_t)f, CPA_CALLER());
 		if (likely(original))
 			original(f, data, copy, size, align, deferred, flags, depend, priority,
@@ -287,63 +329,81 @@ CPA_EXPORT void GOMP_task(task_function *f, void *data, copy_function *copy, lon
 			run_at_once(f, data, copy, size, align);
 		return;
 	}
-	to = fill(&h, task, f, copy, data, size, align);
+	h = fill_block(__builtin_alloca(BLOCK_ROOM(size, align, apart)), task, f, copy, apart, data,
+		       size, &align);
 	if (flags & FLAG_DETACH)
-		h.words = 1;
+		h->words = 1;
 	if (flags & FLAG_DEPEND)
 		add_dependences(task, depend);
 	if (flags & FLAG_DEPEND && !deferred) /* it may wait for others first */
 		cpa_task_wait_begin(&wait, CPA_WAIT_OTHER, CPA_CALLER());
-	original(run, &h, copy_block, (long)h.offset + size, to, deferred, flags, depend, priority,
-		 detach);
+	original(run, h, apart ? copy_block : NULL, (long)h->offset + size, align, deferred, flags,
+		 depend, priority, detach);
 	cpa_task_wait_end(&wait);
 	cpa_task_made(CPA_CALLER());
-	if (unlikely(!h.made)) /* the region or the taskgroup was cancelled */
+}
+
+/*
+ * The taskloop of @task, which has any rounds, was made. If it is a group that ends, all its tasks are over: those
+ * whose rounds are left were cancelled before they began.
+ */
+static void loop_made(struct cpa_task *task, bool group)
+{
+	/* ACQUIRE: the tasks are over. */
+	if (group && unlikely(__atomic_load_n(&task->rounds, __ATOMIC_ACQUIRE)))
 		cpa_task_let(task);
+	cpa_task_let(task); /* the last task takes the other reference */
 }
 
 /* Make many tasks of one block. They are a group, which ends with the call, if there is one. */
-#define TASKLOOP(name, number)                                                                   \
-	CPA_EXPORT void name(task_function *f, void *data, copy_function *copy, long size,       \
-			     long align, unsigned flags, unsigned long tasks, int priority,      \
-			     number start, number end, number step)                              \
-	{                                                                                        \
-		ORIGINAL_BY(name, f);                                                            \
-		bool ours = is_libgomps((const void *)original);                                 \
-		bool any = flags & FLAG_UP ? start < end : start > end;                          \
-		struct cpa_task_wait wait = { .seen = false };                                   \
-		struct cpa_task *task;                                                           \
-		struct head *h;                                                                  \
-                                                                                                 \
-		if (!(flags & FLAG_NOGROUP) && ours)                                             \
-			cpa_task_group_begin();                                                  \
-		task = ours && step ? cpa_task_new((uint64_t)f, CPA_CALLER()) : NULL;            \
-		if (likely(task)) {                                                              \
-			h = fill_loop(__builtin_alloca(LOOP_ROOM(size, align, copy)), task, f,   \
-				      copy, data, size, &align);                                 \
-			h->step = (uint64_t)step;                                                \
-			h->up = flags & FLAG_UP;                                                 \
-			task->rounds = rounds_of(h, (uint64_t)start, (uint64_t)end);             \
-			if (any)                                                                 \
-				cpa_task_hold(task);                                             \
-			f = run;                                                                 \
-			data = h;                                                                \
-			copy = copy ? copy_block : NULL;                                         \
-			size += h->offset;                                                       \
-		}                                                                                \
-		if (!(flags & FLAG_NOGROUP) && ours)                                             \
-			cpa_task_wait_begin(&wait, CPA_WAIT_GROUP, CPA_CALLER());                \
-		if (likely(original)) {                                                          \
-			original(f, data, copy, size, align, flags, tasks, priority, start, end, \
-				 step);                                                          \
-		} else if (any) {                                                                \
-			((number *)data)[0] = start; /* of all rounds, by one task */            \
-			((number *)data)[1] = end;                                               \
-			run_at_once(f, data, copy, size, align);                                 \
-		}                                                                                \
-		cpa_task_wait_end(&wait);                                                        \
-		if (likely(task))                                                                \
-			cpa_task_let(task); /* the last task takes the other reference */        \
+#define TASKLOOP(name, number)                                                                    \
+	CPA_EXPORT void name(task_function *f, void *data, copy_function *copy, long size,        \
+			     long align, unsigned flags, unsigned long tasks, int priority,       \
+			     number start, number end, number step)                               \
+	{                                                                                         \
+		ORIGINAL_BY(name, f);                                                             \
+		bool group = !(flags & FLAG_NOGROUP), apart = copy || size > DATA_MOST;           \
+		bool any = step && (flags & FLAG_UP ? start < end : start > end);                 \
+		struct head like = { .step = (uint64_t)step, .up = flags & FLAG_UP };             \
+		uint64_t rounds = any ? rounds_of(&like, (uint64_t)start, (uint64_t)end) : 0;     \
+		bool ours = is_libgomps((const void *)original) &&                                \
+			    !(apart && runs_at_once(f, flags, tasks, rounds));                    \
+		struct cpa_task_wait wait = { .seen = false };                                    \
+		struct cpa_task *task = NULL;                                                     \
+		struct head *h;                                                                   \
+                                                                                                  \
+		if (group && ours)                                                                \
+			cpa_task_group_begin();                                                   \
+		if (ours && any &&                                                                \
+		    !is_cancelled(f, group || apart ? CANCEL_PARALLEL : CANCEL_TASKGROUP))        \
+			task = cpa_task_new((uint64_t)f, CPA_CALLER());                           \
+		if (likely(task)) {                                                               \
+			h = fill_block(__builtin_alloca(BLOCK_ROOM(size, align, apart)), task, f, \
+				       copy, apart, data, size, &align);                          \
+			h->words = 2;                                                             \
+			memcpy(h->first, data, size < 24 ? (size_t)size : 24);                    \
+			h->step = like.step;                                                      \
+			h->up = like.up;                                                          \
+			task->rounds = rounds;                                                    \
+			cpa_task_hold(task);                                                      \
+			f = run;                                                                  \
+			data = h;                                                                 \
+			copy = apart ? copy_block : NULL;                                         \
+			size += h->offset;                                                        \
+		}                                                                                 \
+		if (group && ours)                                                                \
+			cpa_task_wait_begin(&wait, CPA_WAIT_GROUP, CPA_CALLER());                 \
+		if (likely(original)) {                                                           \
+			original(f, data, copy, size, align, flags, tasks, priority, start, end,  \
+				 step);                                                           \
+		} else if (any) {                                                                 \
+			((number *)data)[0] = start; /* of all rounds, by one task */             \
+			((number *)data)[1] = end;                                                \
+			run_at_once(f, data, copy, size, align);                                  \
+		}                                                                                 \
+		cpa_task_wait_end(&wait);                                                         \
+		if (likely(task))                                                                 \
+			loop_made(task, group);                                                   \
 	}
 
 TASKLOOP(GOMP_taskloop, long)

@@ -14,6 +14,9 @@ CPA_HIDDEN bool cpa_ompt_has(const void *address);
 /* The next region or task that OMPT tells the calling thread of is that of @function and @caller. */
 CPA_HIDDEN void cpa_ompt_pass(uint64_t function, uint64_t caller);
 
+/* Whether something was cancelled in this process, by a program of gcc. */
+extern CPA_HIDDEN bool cpa_omp_cancelled;
+
 /*
  * The turn in an ordered loop: pass it on, before the original; wait for it, which leaves; and have
  * it, behind the original.

@@ -47,7 +47,7 @@ struct cpa_task_run {
 };
 
 struct cpa_task {
-	uint32_t refs;	 /* atomic: the task and its children, and who makes it */
+	uint32_t refs;	 /* atomic: the task and its children */
 	uint32_t start;	 /* token with the path of its creation; 0: none */
 	uint32_t class;	 /* component row of its kind */
 	uint32_t count;	 /* of `on` */
@@ -65,8 +65,7 @@ struct cpa_task {
 
 /*
  * The calling thread makes a task of the code at @function, or that is known by its @caller only if
- * @function is 0. Returns a record with two references, of which one is the caller's; NULL: not
- * profiled, or no memory.
+ * @function is 0. Returns a record, whose reference is the task's; NULL: not profiled, or no memory.
  */
 CPA_HIDDEN struct cpa_task *cpa_task_new(uint64_t function, uint64_t caller);
 
