@@ -174,7 +174,7 @@ static void leave_ends(struct cpa_worker *w, uint64_t word)
 	}
 	if (reads) {
 		if (cpa_stream_is_written(cpa_stream(reads)))
-			cpa_stream_room(&w->self, cpa_stream(reads), CPA_ROOM_CLOSE);
+			cpa_stream_room(&w->self, cpa_stream(reads), CPA_ROOM_CLOSE, 0);
 		cpa_stream_closed(cpa_stream(reads), CPA_STREAM_NO_READER);
 	}
 }

@@ -124,7 +124,7 @@ static bool finish(struct search *search, uint64_t caller, struct cpa_polling *u
 		return true;
 	}
 	if (!search->first.count && search->room) {
-		cpa_stream_waited_for_room(search->w, search->room, caller);
+		cpa_stream_waited_for_room(search->w, search->room, NULL, 0, caller);
 		cpa_done(search->w);
 		return true;
 	}

@@ -77,7 +77,7 @@ void cpa_splice_begins(struct cpa_splice *use, int in, int out, size_t n, unsign
 	use->slept = may_wait_in_turn(use, flags) ? slept() : UINT64_MAX;
 	/* A call that waits for room makes none before. */
 	if (takes && use->roomy && cpa_stream_is_written(use->in)) {
-		cpa_stream_room(&w->self, use->in, CPA_ROOM_READ);
+		cpa_stream_room(&w->self, use->in, CPA_ROOM_READ, cpa_stream_took(use->in, 0));
 		use->room = true;
 	}
 	cpa_done(w);
@@ -158,7 +158,7 @@ static bool join(struct cpa_worker *w, const struct cpa_splice *use, struct cpa_
 	struct cpa_stream_found room;
 
 	if (for_room && cpa_stream_has_rooms(use->out))
-		cpa_stream_waited_for_room(w, use->out, caller);
+		cpa_stream_waited_for_room(w, use->out, NULL, 0, caller);
 	else if (for_room)
 		cpa_event_external(w, CPA_EXT_WRITE, caller);
 	if (found && blocked && use->full && !for_room &&
@@ -185,7 +185,7 @@ static bool moved(struct cpa_worker *w, struct cpa_splice *use, uint64_t n, uint
 	if (use->takes && n && (blocked || !use->room) && cpa_stream_is_written(use->in)) {
 		if (!is_known)
 			cpa_event(w, CPA_EV_READ, caller, 0);
-		cpa_stream_room(&w->self, use->in, CPA_ROOM_READ);
+		cpa_stream_room(&w->self, use->in, CPA_ROOM_READ, from);
 		is_known = true;
 	}
 	if (is_known && n)

@@ -2,6 +2,8 @@
 #include "preload/stream/stream.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 
 #include "preload/core/event.h"
@@ -125,7 +127,8 @@ static __attribute__((noinline)) void makes_room(struct cpa_stream_use *use, uin
 
 	if (w) {
 		cpa_event(w, CPA_EV_READ, caller, 0);
-		cpa_stream_room(&w->self, use->stream, CPA_ROOM_READ);
+		cpa_stream_room(&w->self, use->stream, CPA_ROOM_READ,
+				cpa_stream_took(use->stream, 0));
 		cpa_done(w);
 		use->room = true;
 	}
@@ -228,7 +231,7 @@ bool cpa_stream_was_read(struct cpa_stream_use *use, ssize_t ret, const void *by
 		/* The writer came after the read began: it may still find this. */
 		if (!is_known)
 			cpa_event(w, CPA_EV_READ, caller, 0);
-		cpa_stream_room(&w->self, s, CPA_ROOM_READ);
+		cpa_stream_room(&w->self, s, CPA_ROOM_READ, cpa_stream_took(s, 0) - n);
 		is_known = true;
 	}
 	if (is_known)
@@ -257,16 +260,33 @@ void cpa_stream_write(struct cpa_stream_use *use, const void *bytes, size_t size
 	errno = err;
 }
 
-void cpa_stream_waited_for_room(struct cpa_worker *w, struct cpa_stream *s, uint64_t caller)
+/*
+ * The write @use, of the bytes up to number @end, went through when those in front of a number were read, as a pipe
+ * holds no more: return that. 0: it is not known.
+ */
+static uint64_t had_to_be_read(const struct cpa_stream_use *use, uint64_t end)
+{
+	long size = use->stream->kind == CPA_STREAM_PIPE && !use->stream->broken ?
+			    cpa_kernel(SYS_fcntl, use->fd, F_GETPIPE_SZ) :
+			    -1;
+
+	return size > 0 && end > (uint64_t)size ? end - (uint64_t)size : 0;
+}
+
+void cpa_stream_waited_for_room(struct cpa_worker *w, struct cpa_stream *s,
+				const struct cpa_stream_use *use, uint64_t end, uint64_t caller)
 {
 	struct cpa_wait wait = { 0 };
 	struct cpa_stream_found found;
-	uint64_t arrived;
+	uint64_t arrived, to;
 
 	if (!cpa_event_waited(w, CPA_EV_WRITE, caller, 0, &wait))
 		return;
 	arrived = wait.arrived;
 	if (cpa_stream_room_made(&w->self, s, arrived, wait.now - wait.runqueue, &found)) {
+		to = end ? had_to_be_read(use, end) : 0;
+		if (to)
+			cpa_stream_room_last(&w->self, s, arrived, to, &found);
 		cpa_stream_room_join(&w->self, &found, &wait);
 		if (wait.from)
 			cpa_dependency(&w->self, &wait, wait.now - arrived);
@@ -290,10 +310,11 @@ static bool may_wait_for_room(struct cpa_worker *w, struct cpa_stream *s)
 }
 
 /*
- * The thread was switched out in a write. Return whether it is known why: another took its processor, as
- * there was room, or it waited for that.
+ * The thread was switched out in a write, of the bytes up to number @end, 0 if that is not known. Return whether it
+ * is known why: another took its processor, as there was room, or it waited for that.
  */
-static bool was_known(struct cpa_worker *w, const struct cpa_stream_use *use, uint64_t caller)
+static bool was_known(struct cpa_worker *w, const struct cpa_stream_use *use, uint64_t end,
+		      uint64_t caller)
 {
 	struct cpa_stream *s = use->stream;
 
@@ -301,9 +322,23 @@ static bool was_known(struct cpa_worker *w, const struct cpa_stream_use *use, ui
 		return cpa_preempted(w, CPA_BRIEF_WRITE);
 	if (!may_wait_for_room(w, s))
 		return false;
-	cpa_stream_waited_for_room(w, s, caller);
+	cpa_stream_waited_for_room(w, s, use, end, caller);
 	cpa_done(w);
 	return true;
+}
+
+/*
+ * As cpa_stream_write_end(). Return the number behind the last byte of a write that may have waited several times; 0:
+ * it did not, or that is not known, as another write of the stream ended meanwhile.
+ */
+static uint64_t end_blocked(struct cpa_worker *w, struct cpa_stream_use *use, uint64_t n)
+{
+	const struct cpa_token *token = use->record.token;
+	/* Relaxed: the thread's own, or one that has taken its place; a number more or less. */
+	uint64_t then = token ? __atomic_load_n(&token->key, __ATOMIC_RELAXED) : UINT64_MAX;
+	uint64_t begin = cpa_stream_write_end(&w->self, &use->record, n);
+
+	return begin == then && n > PIPE_BUF ? begin + n : 0;
 }
 
 bool cpa_stream_was_written(struct cpa_stream_use *use, ssize_t ret, uint64_t caller)
@@ -311,8 +346,9 @@ bool cpa_stream_was_written(struct cpa_stream_use *use, ssize_t ret, uint64_t ca
 	struct cpa_stream *s = use->stream;
 	uint64_t n = moved(s, ret, use->value);
 	struct cpa_worker *w;
+	uint64_t end = 0;
 	int err = errno;
-	bool is_known;
+	bool is_known, blocked;
 
 	if (unlikely(!use->record.stream)) {
 		if (*cpa_alive)
@@ -326,12 +362,14 @@ bool cpa_stream_was_written(struct cpa_stream_use *use, ssize_t ret, uint64_t ca
 		cpa_stream_wrote(s, n);
 		return false;
 	}
+	blocked = cpa_stream_was_blocked(w);
 	if (unlikely(cpa_stream_is_by_name(s)))
 		cpa_message_write_end(&w->self, &use->record, name_of(use, ret), n);
+	else if (unlikely(blocked))
+		end = end_blocked(w, use, n);
 	else
 		cpa_stream_write_end(&w->self, &use->record, n);
-	is_known = likely(!cpa_stream_was_blocked(w)) ||
-		   (cpa_window_is_in(w) && was_known(w, use, caller));
+	is_known = likely(!blocked) || (cpa_window_is_in(w) && was_known(w, use, end, caller));
 	cpa_leave();
 	errno = err;
 	return is_known;

@@ -28,7 +28,7 @@ struct cpa_stream_use {
 	struct cpa_stream *stream;
 	struct cpa_stream_record record; /* of a write; record.stream NULL: none */
 	uint64_t value;			 /* of a write to an eventfd: what it adds; 0: not known */
-	int fd;				 /* of a read */
+	int fd;				 /* of a read, or of a write to a pipe */
 	uint64_t called; /* of a read: the tick at which it was, on a processor; 0: not known */
 	bool room;	 /* of a read: it has left its path for writers that wait for room */
 	uint64_t name;	 /* of a connection, once it is known: shadow/edge/message.h */
@@ -92,8 +92,10 @@ static inline void cpa_stream_writes(struct cpa_stream_use *use, int fd, const v
 				     size_t size, uint64_t caller)
 {
 	use->stream = cpa_descriptor_out(fd);
-	if (unlikely(use->stream))
+	if (unlikely(use->stream)) {
+		use->fd = fd;
 		cpa_stream_write(use, bytes, size, caller);
+	}
 }
 
 /* cpa_stream_did_write(), of a stream. */
@@ -133,9 +135,11 @@ CPA_HIDDEN void cpa_stream_take(struct cpa_worker *w, struct cpa_stream_found *f
 
 /*
  * A write, or a wait for room in poll(), was blocked, and waited for a read of the session, which made room. It is not known which if the
- * reader did not see the write begin, and is not back from its read. Inside our code only.
+ * reader did not see the write begin, and is not back from its read. Of a write @use that may have waited several
+ * times @end is the number behind its last byte; else 0. Inside our code only.
  */
 CPA_HIDDEN void cpa_stream_waited_for_room(struct cpa_worker *w, struct cpa_stream *s,
+					   const struct cpa_stream_use *use, uint64_t end,
 					   uint64_t caller);
 
 #endif

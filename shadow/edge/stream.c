@@ -184,27 +184,29 @@ bool cpa_stream_write_failed(struct cpa_self *self, struct cpa_stream_record *re
 	return true;
 }
 
-void cpa_stream_write_end(struct cpa_self *self, struct cpa_stream_record *record, uint64_t bytes)
+uint64_t cpa_stream_write_end(struct cpa_self *self, struct cpa_stream_record *record,
+			      uint64_t bytes)
 {
 	struct cpa_stream *s = record->stream;
 	uint64_t begin = __atomic_fetch_add(
 		&s->written, (bytes & CPA_STREAM_BYTES) - (record->fits ? 0 : CPA_STREAM_WRITING),
 		__ATOMIC_RELAXED);
 
+	begin &= CPA_STREAM_BYTES;
 	if (unlikely(!record->cell || (!bytes && cpa_stream_write_failed(self, record))))
-		return;
+		return begin;
 	if (unlikely(!bytes)) {
 		self->failed = s;
 		self->failed_place = record->place;
 	} else if (unlikely((uint32_t)get(record->cell) != record->token->row &&
 			    !put_again(self, record))) {
-		return;
+		return begin;
 	}
-	begin &= CPA_STREAM_BYTES;
 	/* Relaxed: a reader that finds it open still takes it for that. */
 	__atomic_store_n(&record->token->key, begin, __ATOMIC_RELAXED);
 	__atomic_store_n(&record->token->payload, begin + bytes, __ATOMIC_RELAXED);
 	cpa_cell_unpin(self, record->cell, record->token);
+	return begin;
 }
 
 void cpa_stream_pass(struct cpa_stream_record *record, uint32_t source)
@@ -480,12 +482,13 @@ void cpa_stream_close(struct cpa_self *self, struct cpa_stream *s)
 	cpa_merge_release(self, &s->ended, 0, &self->row->path);
 }
 
-void cpa_stream_room(struct cpa_self *self, struct cpa_stream *s, enum cpa_stream_room how)
+void cpa_stream_room(struct cpa_self *self, struct cpa_stream *s, enum cpa_stream_room how,
+		     uint64_t from)
 {
 	struct cpa_token *token;
 
 	cpa_journal_release(self, NULL, 0, 0);
-	token = token_new(self, how, 0);
+	token = token_new(self, how, from);
 	if (token)
 		put(self,
 		    &s->room[__atomic_fetch_add(&s->rooms, 1, __ATOMIC_RELAXED) % CPA_STREAM_ROOMS],
@@ -541,6 +544,36 @@ bool cpa_stream_room_first(struct cpa_self *self, struct cpa_stream *s, uint64_t
 			   struct cpa_stream_found *f)
 {
 	return find_room(self, s, since, 0, false, f);
+}
+
+/* Whether byte number @a is in front of number @b. */
+static bool in_front(uint64_t a, uint64_t b)
+{
+	return (int64_t)((a - b) << 16) < 0; /* numbers have 48 bits */
+}
+
+void cpa_stream_room_last(struct cpa_self *self, struct cpa_stream *s, uint64_t since, uint64_t to,
+			  struct cpa_stream_found *f)
+{
+	for (unsigned i = 0; i < CPA_STREAM_ROOMS; i++) {
+		struct cpa_token *token = cpa_cell_pin(&s->room[i]), *best = f->from[0].token;
+		bool is_later;
+
+		if (!token)
+			continue;
+		is_later = get(&token->key) == CPA_ROOM_READ && token->path.released > since &&
+			   in_front(get(&token->payload), to) &&
+			   in_front(get(&best->payload), get(&token->payload)) &&
+			   token->path.released > f->released;
+		if (is_later) {
+			cpa_cell_unpin(self, f->from[0].cell, best);
+			f->from[0].cell = &s->room[i];
+			f->from[0].token = token;
+			f->released = token->path.released;
+		} else {
+			cpa_cell_unpin(self, &s->room[i], token);
+		}
+	}
 }
 
 void cpa_stream_room_join(struct cpa_self *self, struct cpa_stream_found *f, struct cpa_wait *w)

@@ -105,13 +105,13 @@ struct cpa_stream_record {
 
 /*
  * The thread is about to write @size bytes, SIZE_MAX: not known how many: leave its path, which stands at
- * the write's event. Each begin has one end, with the bytes written; 0: none. cpa_stream_wrote(): bytes
- * without a record.
+ * the write's event. Each begin has one end, with the bytes written; 0: none. It returns the number of the first.
+ * cpa_stream_wrote(): bytes without a record.
  */
 CPA_HIDDEN void cpa_stream_write_begin(struct cpa_self *self, struct cpa_stream *s, size_t size,
 				       struct cpa_stream_record *record);
-CPA_HIDDEN void cpa_stream_write_end(struct cpa_self *self, struct cpa_stream_record *record,
-				     uint64_t bytes);
+CPA_HIDDEN uint64_t cpa_stream_write_end(struct cpa_self *self, struct cpa_stream_record *record,
+					 uint64_t bytes);
 static inline void cpa_stream_wrote(struct cpa_stream *s, uint64_t bytes)
 {
 	/* Relaxed, as all counters of bytes: the pipe itself orders writes and reads. */
@@ -271,10 +271,13 @@ static inline bool cpa_stream_has_rooms(const struct cpa_stream *s)
 	return __atomic_load_n(&s->rooms, __ATOMIC_RELAXED);
 }
 
-/* The thread's read makes room, or it closes an end for reading: leave its path for writers. */
+/*
+ * The thread's read of the bytes from number @from on makes room, or it closes an end for reading: leave its path for
+ * writers.
+ */
 enum cpa_stream_room { CPA_ROOM_READ, CPA_ROOM_CLOSE };
 CPA_HIDDEN void cpa_stream_room(struct cpa_self *self, struct cpa_stream *s,
-				enum cpa_stream_room how);
+				enum cpa_stream_room how, uint64_t from);
 
 /*
  * A write was blocked from @since and could go on at clock @woken. Find the latest read in between, which
@@ -286,6 +289,14 @@ CPA_HIDDEN bool cpa_stream_room_made(struct cpa_self *self, struct cpa_stream *s
 /* There was no room at clock @since. Find the earliest read since then. False: none is known. */
 CPA_HIDDEN bool cpa_stream_room_first(struct cpa_self *self, struct cpa_stream *s, uint64_t since,
 				      struct cpa_stream_found *found);
+
+/*
+ * Such a write may have waited several times, as it fills the stream more than once. It could not return before all
+ * bytes in front of number @to were read: of the reads after @since the last one that began there made room, if it is
+ * later than what was @found, and is then found in its place.
+ */
+CPA_HIDDEN void cpa_stream_room_last(struct cpa_self *self, struct cpa_stream *s, uint64_t since,
+				     uint64_t to, struct cpa_stream_found *found);
 
 /* The write waited from @wait->arrived for what was found: join it. */
 CPA_HIDDEN void cpa_stream_room_join(struct cpa_self *self, struct cpa_stream_found *found,

@@ -67,6 +67,7 @@ CASES = {
     "poll": [("pipe", 2)],
     "select": [("pipe", 2)],
     "epoll": [("pipe", 2)],
+    "many_rooms": [("pipe", 1)],
     "wait_before": [("pipe", 3)],
     "poll_room": [("pipe", 2)],
     "select_room": [("pipe", 2)],

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/socket.h>
@@ -93,6 +94,46 @@ static int wait_before(void)
 	burn(9);
 	reap();
 	return report(3 + 9, 3 + 9);
+}
+
+/* The calling process, and what it will fork, has the processor that it is on, and no other one. */
+static void keep_processor(void)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET((unsigned)sched_getcpu(), &one);
+	must(!sched_setaffinity(0, sizeof(one), &one));
+}
+
+#define STEPS 16
+#define BUSY  6
+
+/*
+ * One write fills the pipe many times. Whenever a read makes room, the writer is ready for long before it runs, as
+ * others have its processor. It depends on the read that made room for its last page.
+ */
+static int many_rooms(void)
+{
+	static char pages[STEPS * 4096];
+	volatile int *over = shared_number();
+	int ends[2];
+
+	must(!pipe(ends) && fcntl(ends[1], F_SETPIPE_SZ, 4096) == 4096);
+	CHILD(close(ends[1]); for (unsigned i = 0; i < STEPS; i++) {
+		burn(1);
+		must(read(ends[0], pages, 4096) == 4096);
+	});
+	close(ends[0]);
+	keep_processor();
+	for (unsigned i = 0; i < BUSY; i++)
+		CHILD(while (!*over));
+	must(write(ends[1], pages, sizeof(pages)) == sizeof(pages));
+	*over = 1;
+	burn(9);
+	close(ends[1]);
+	reap();
+	return report(STEPS - 1 + 9, STEPS + 9);
 }
 
 static int poll_room(void)

@@ -452,6 +452,7 @@ int main(int argc, char **argv)
 		{ "select", by_select },
 		{ "epoll", by_epoll },
 		{ "wait_before", wait_before },
+		{ "many_rooms", many_rooms },
 		{ "poll_room", poll_room },
 		{ "select_room", select_room },
 		{ "epoll_room", epoll_room },

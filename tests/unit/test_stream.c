@@ -398,7 +398,7 @@ static void test_room(void **state)
 
 	(void)state;
 	for (uint64_t i = 1; i <= CPA_STREAM_ROOMS + 2; i++)
-		cpa_stream_room(at(2, 10 * i, 100 * i), s, CPA_ROOM_READ);
+		cpa_stream_room(at(2, 10 * i, 100 * i), s, CPA_ROOM_READ, 0);
 	assert_false(cpa_stream_room_made(&t[1], s, 500, 600, &found));
 	assert_true(cpa_stream_room_made(&t[1], s, 55, 58, &found));
 	assert_int_equal(found.released, 60);
@@ -412,17 +412,46 @@ static void test_room(void **state)
 	assert_int_equal(s->blocking, 45);
 }
 
+/* A write that waited several times: the last read that began in front of what had to be read. */
+static void test_last_room(void **state)
+{
+	static const struct {
+		uint64_t since, to, expected;
+	} cases[] = {
+		{ 15, 450, 50 },   /* what began at 400 */
+		{ 15, 400, 40 },   /* not what began there */
+		{ 15, 250, 30 },   /* the time says more */
+		{ 15, 5000, 100 }, /* all have */
+		{ 35, 350, 50 },   /* again */
+		{ 75, 850, 90 },   /* what began at 800 */
+	};
+	struct cpa_stream_found found;
+
+	(void)state;
+	for (uint64_t i = 1; i <= 10; i++)
+		cpa_stream_room(at(2, 10 * i, 100 * i), s, CPA_ROOM_READ, 100 * (i - 1));
+	cpa_stream_room(at(3, 200, 100), s, CPA_ROOM_CLOSE, 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint64_t since = cases[i].since;
+
+		assert_true(cpa_stream_room_made(&t[1], s, since, since + 20, &found));
+		cpa_stream_room_last(&t[1], s, since, cases[i].to, &found);
+		assert_int_equal(found.released, cases[i].expected);
+		cpa_stream_drop(&t[1], &found);
+	}
+}
+
 /* The earliest read makes room; the close of an end makes none. */
 static void test_first_room(void **state)
 {
 	struct cpa_stream_found found;
 
 	(void)state;
-	cpa_stream_room(at(2, 10, 100), s, CPA_ROOM_READ);
-	cpa_stream_room(at(3, 20, 200), s, CPA_ROOM_CLOSE);
+	cpa_stream_room(at(2, 10, 100), s, CPA_ROOM_READ, 0);
+	cpa_stream_room(at(3, 20, 200), s, CPA_ROOM_CLOSE, 0);
 	assert_false(cpa_stream_room_first(&t[1], s, 10, &found));
-	cpa_stream_room(at(2, 30, 300), s, CPA_ROOM_READ);
-	cpa_stream_room(at(2, 40, 400), s, CPA_ROOM_READ);
+	cpa_stream_room(at(2, 30, 300), s, CPA_ROOM_READ, 0);
+	cpa_stream_room(at(2, 40, 400), s, CPA_ROOM_READ, 0);
 	assert_true(cpa_stream_room_first(&t[1], s, 10, &found));
 	assert_int_equal(found.released, 30);
 	cpa_stream_drop(&t[1], &found);
@@ -481,6 +510,7 @@ int main(void)
 		TEST(test_closing),
 		TEST(test_next),
 		TEST(test_room),
+		TEST(test_last_room),
 		TEST(test_first_room),
 		TEST(test_too_many),
 	};
