@@ -2,6 +2,7 @@
 #include "analysis/launch/keep.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include "analysis/input/copy.h"
 #include "analysis/input/history.h"
 #include "analysis/launch/parts.h"
+#include "analysis/launch/program.h"
 #include "shadow/store/size.h"
 
 #define HOUR 3600
@@ -125,12 +127,25 @@ void cpa_keep_thin(const struct cpa_keep *keep, const char *folder, int64_t now)
 	free(copies);
 }
 
-/* Make a copy of the session, and thin the history out. */
-static void copy(const struct cpa_keep *keep)
+/*
+ * Say once that copies are not made, and why. A program that has just begun has no session yet: the next copy is
+ * as good as the first.
+ */
+static void complain(const struct cpa_keep *keep, const char *error)
+{
+	const char *quiet = getenv("CPA_QUIET");
+
+	if (keep->failed == (keep->made ? 0 : 1) && !(quiet && strcmp(quiet, "1") == 0))
+		cpa_complain("no copy of the profile: %s", error);
+}
+
+/* Make a copy of the session, and thin the history out. Return whether it was made. */
+static bool copy(const struct cpa_keep *keep)
 {
 	char folder[PATH_MAX], fresh[PATH_MAX + 8], name[PATH_MAX + 64], stamp[32];
 	time_t now = time(NULL);
 	char *error = NULL;
+	bool made = false;
 	struct tm tm;
 
 	snprintf(folder, sizeof(folder), "%.*s" CPA_HISTORY_SUFFIX, PATH_MAX - 8, keep->session);
@@ -139,17 +154,26 @@ static void copy(const struct cpa_keep *keep)
 	snprintf(name, sizeof(name), "%s/%s", folder, stamp);
 	mkdir(folder, 0700);
 	unlink(fresh); /* of a copier that was killed */
-	/* A program that has just begun has no session yet: the next copy is as good. */
-	if (cpa_copy_session(keep->session, fresh, &error) == 0)
-		rename(fresh, name);
+	if (cpa_copy_session(keep->session, fresh, &error) < 0)
+		complain(keep, error);
+	else if (rename(fresh, name) < 0)
+		complain(keep, strerror(errno));
+	else
+		made = true;
 	free(error);
 	cpa_keep_thin(keep, folder, now);
+	return made;
 }
 
 uint64_t cpa_keep_next(struct cpa_keep *keep)
 {
-	if (keep->copier && waitpid(keep->copier, NULL, WNOHANG) != 0)
+	int status;
+
+	if (keep->copier && waitpid(keep->copier, &status, WNOHANG) != 0) {
 		keep->copier = 0;
+		keep->made |= status == 0;
+		keep->failed = status ? keep->failed + 1 : 0;
+	}
 	if (!keep->every_ns)
 		return UINT64_MAX;
 	if (!keep->next_ns)
@@ -167,8 +191,6 @@ void cpa_keep_act(struct cpa_keep *keep, uint64_t now)
 	if (keep->copier < 0)
 		keep->copier = 0;
 	else if (keep->copier == 0) {
-		if (nice(10) >= -20)
-			copy(keep);
-		_exit(0);
+		_exit(nice(10) >= -20 && copy(keep) ? 0 : 1);
 	}
 }

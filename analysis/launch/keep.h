@@ -24,6 +24,8 @@ struct cpa_keep {
 	/* Private. */
 	uint64_t next_ns; /* of the next copy; 0: not planned yet */
 	pid_t copier;	  /* 0: none */
+	bool made;	  /* a copy */
+	unsigned failed;  /* copies in a row that were not made */
 };
 
 /* Parse "7d", "500M" or "7d,500M". Return false if @text is none of them. */

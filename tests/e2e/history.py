@@ -46,10 +46,10 @@ def thinned(names, now):
     return {name for name, age in kept if age <= KEEP_S}
 
 
-def start(dump, *options):
+def start(dump, *options, stderr=None):
     return subprocess.Popen(
         [BUILD / "cpa", "run", "-q", "-o", dump, "--every", "1s", *options, "--",
-         PROGRAMS / "all_day", "100000"], env=clean_environment())
+         PROGRAMS / "all_day", "100000"], env=clean_environment(), stderr=stderr)
 
 
 def check_thinning(folder):
@@ -108,6 +108,23 @@ def check_size(folder):
     await_true(newest)
     results.check(not copies(history) & ahead, "none stays that lies further ahead: the clock was set back")
     results.check(True, f"of ten large copies the newest {len(copies(history) & old)} stay")
+
+
+def check_failure(folder):
+    """Where copies cannot be made one line says so, and they go on once they can."""
+    dump, history = folder / "refused.dump", folder / "refused.dump.d"
+    history.write_bytes(b"")  # no folder
+    errors = folder / "refused.err"
+    with open(errors, "w", encoding="utf-8") as file:
+        run = start(dump, stderr=file)
+    await_true(lambda: "no copy of the profile: " in errors.read_text())
+    time.sleep(2)  # more of them fail
+    history.unlink()
+    await_true(lambda: history.exists() and copies(history))
+    run.terminate()
+    run.wait()
+    said = errors.read_text().splitlines()
+    results.check(len(said) == 1 and "Not a directory" in said[0], f"copies that fail: one line {said}")
 
 
 def figures(report):
@@ -222,6 +239,7 @@ def main():
     check_usage()
     check_thinning(folder)
     check_size(folder)
+    check_failure(folder)
     check_span(folder)
     if not results.failed:
         shutil.rmtree(folder, ignore_errors=True)
