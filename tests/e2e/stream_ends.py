@@ -27,6 +27,8 @@ PATHS = {"copied": 6, "program": 6, "opened_again": 6, "refused": 6}
 # What closes the pipe last.
 UNSEEN = (
     "killed",
+    "aborted",
+    "faulted",
     "strange_program",
     "strange_output",
     "unused",

@@ -23,6 +23,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -194,15 +195,43 @@ static int burns(void)
 	return 0;
 }
 
-static void by_killed(void)
+/* A signal ends it, by @end. */
+static void by_signal(void (*end)(void))
 {
+	const struct rlimit none = { 0 };
 	char byte;
 
 	if (fork())
 		return;
+	must(!setrlimit(RLIMIT_CORE, &none));
 	close(go[1]);
 	(void)!read(go[0], &byte, 1);
+	end();
+}
+
+static void kill_self(void)
+{
 	raise(SIGKILL);
+}
+
+static void by_killed(void)
+{
+	by_signal(kill_self);
+}
+
+static void by_aborted(void)
+{
+	by_signal(abort);
+}
+
+static void fault(void)
+{
+	*(volatile char *)mmap(NULL, 1, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) = 0;
+}
+
+static void by_faulted(void)
+{
+	by_signal(fault);
 }
 
 static void by_strange_program(void)
@@ -383,6 +412,8 @@ int main(int argc, char **argv)
 		void (*give)(void);
 	} others[] = {
 		{ "killed", by_killed },
+		{ "aborted", by_aborted },
+		{ "faulted", by_faulted },
 		{ "strange_program", by_strange_program },
 		{ "strange_output", by_strange_output },
 		{ "unused", by_unused },
