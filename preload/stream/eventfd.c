@@ -88,14 +88,24 @@ static uint64_t key_of(uint64_t number)
 	return cpa_stream_key(CPA_STREAM_EVENTFD, 0, number, 1);
 }
 
-/* The eventfd of @number, 0 if that is not known, is the stream in @row. */
+/* Whether no number leads to a stream any more. */
+static bool in_doubt(void)
+{
+	uint32_t doubt = cpa_stream_find(key_of(DOUBT));
+
+	/* ACQUIRE: pairs with note(). */
+	return doubt && __atomic_load_n(&cpa_stream(doubt)->accepts, __ATOMIC_ACQUIRE);
+}
+
+/* The eventfd of @number, 0 if that is not known, is the stream in @row; 0: there is no space for one. */
 static void note(uint64_t number, uint32_t row)
 {
 	uint32_t doubt = cpa_stream_intern(key_of(DOUBT), CPA_STREAM_EVENTFD, 0);
-	uint32_t name = doubt && number ? cpa_stream_intern(key_of(number), CPA_STREAM_EVENTFD, 0) :
-					  0;
+	uint32_t name = doubt && number && row ?
+				cpa_stream_intern(key_of(number), CPA_STREAM_EVENTFD, 0) :
+				0;
 
-	/* RELEASE, both: the row is there. Pairs with cpa_eventfd_find(). */
+	/* RELEASE, both: the row is there. Pairs with in_doubt() and cpa_eventfd_find(). */
 	if (name)
 		__atomic_store_n(&cpa_stream(name)->accepts, row, __ATOMIC_RELEASE);
 	else if (doubt)
@@ -111,7 +121,8 @@ uint64_t cpa_eventfd_made(int fd, uint64_t value)
 							number, cpa_clock_now()),
 					 CPA_STREAM_EVENTFD, value);
 
-	note(number_of(fd), row);
+	if (!in_doubt())
+		note(row ? number_of(fd) : 0, row);
 	return CPA_DESCRIPTOR_GIVEN | cpa_descriptor_of(row, row);
 }
 
@@ -120,9 +131,8 @@ uint32_t cpa_eventfd_find(int fd)
 	uint64_t number = number_of(fd);
 	uint32_t name = number ? cpa_stream_find(key_of(number)) : 0;
 
-	/* ACQUIRE, both: pairs with note(). */
-	if (!name ||
-	    __atomic_load_n(&cpa_stream(cpa_stream_find(key_of(DOUBT)))->accepts, __ATOMIC_ACQUIRE))
+	if (!name || in_doubt())
 		return 0;
+	/* ACQUIRE: pairs with note(). */
 	return __atomic_load_n(&cpa_stream(name)->accepts, __ATOMIC_ACQUIRE);
 }
