@@ -20,6 +20,7 @@
 #include "analysis/profile/threads.h"
 
 #define ROUNDING_S 1e-10 /* less than a tick */
+#define RATE	   1e-4	 /* two copies differ by less in the rate of the clock */
 
 static void take(double *from, double seconds)
 {
@@ -240,10 +241,10 @@ bool cpa_profile_since(struct cpa_profile *profile, const struct cpa_profile *be
 	double at_s = before->program.run_s;
 	/*
 	 * A program that runs is read up to its last event, or to a common moment of its threads: a
-	 * copy that was just made may have a little more.
+	 * copy that was just made may have a little more. Of one that was killed the run ends with its last event.
 	 */
 	bool later = !profile->program.running && at_s > profile->program.run_s &&
-		     before->program.cpu_s > profile->program.cpu_s;
+		     before->program.cpu_s > profile->program.cpu_s * (1 + RATE);
 
 	if (profile->program.pid != before->program.pid ||
 	    profile->program.started_at != before->program.started_at ||

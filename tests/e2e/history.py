@@ -127,6 +127,28 @@ def check_failure(folder):
     results.check(len(said) == 1 and "Not a directory" in said[0], f"copies that fail: one line {said}")
 
 
+def check_killed(folder):
+    """Of a program that was killed between two windows copies are later than its last event, and earlier all the same."""
+    dump = folder / "killed.dump"
+    run = subprocess.Popen([PROGRAMS / "all_day", "100000"], env=clean_environment(
+        LD_PRELOAD=BUILD / "libcpa.so", CPA_OUTPUT=dump))
+
+    def ctl(*command):
+        return subprocess.run([BUILD / "cpa-ctl", dump, *command], capture_output=True, check=False).returncode == 0
+
+    await_true(lambda: ctl("mark", "ready") and sum(t["events"] for t in read(dump)["threads"]) > 0)
+    ctl("stop")
+    taken = [folder / f"killed.{number}.copy" for number in range(5)]
+    for copy in taken:
+        time.sleep(0.2)
+        ctl("snapshot", str(copy))
+    run.kill()
+    run.wait()
+    said = [subprocess.run([BUILD / "cpa-report", "--since", copy, dump], capture_output=True, text=True,
+                           check=False).stderr for copy in taken]
+    results.check(not any(said), f"the time from copies to the end of a program that was killed {said}")
+
+
 def figures(report):
     """Sums, by what they are of."""
     found = {("program", key): report["program"][key] for key in ("cpu_s", "critical_path_s", "wall_s")}
@@ -240,6 +262,7 @@ def main():
     check_thinning(folder)
     check_size(folder)
     check_failure(folder)
+    check_killed(folder)
     check_span(folder)
     if not results.failed:
         shutil.rmtree(folder, ignore_errors=True)
