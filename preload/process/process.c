@@ -38,6 +38,7 @@
 #define VARIABLE  "CPA_SESSION"
 #define DIGITS	  16u /* hexadecimal digits of a number */
 #define ANCESTORS 16u /* that are looked at for a program that runs itself */
+#define COMMANDS  32u /* of such programs that are components of their own */
 
 static char announcement[sizeof(VARIABLE) + 2 * (DIGITS + 1) + PATH_MAX];
 
@@ -293,6 +294,25 @@ static bool is_subcommand(const struct cpa_process_row *p)
 	return false;
 }
 
+/*
+ * The same, if @text, its name as a class, is one of the first COMMANDS of the session: a driver of tests would take
+ * all component slots.
+ */
+static bool is_named(const struct cpa_process_row *p, const char *text)
+{
+	struct cpa_component_name name = { .kind = CPA_THREAD, .by = CPA_BY_NAME };
+	uint32_t *count = &cpa_header()->subcommands;
+
+	if (!is_subcommand(p))
+		return false;
+	name.address = cpa_name_seen(text);
+	if (name.address && cpa_table_find(CPA_TABLE_COMPONENTS, cpa_component_key(&name)))
+		return true;
+	/* Relaxed, both: a number. */
+	return __atomic_load_n(count, __ATOMIC_RELAXED) < COMMANDS &&
+	       __atomic_fetch_add(count, 1, __ATOMIC_RELAXED) < COMMANDS;
+}
+
 /* The class of the first thread of @p: "sort"; "sort, forked"; or "git index-pack", which see above. */
 static uint32_t component_of(const struct cpa_process_row *p, bool forked)
 {
@@ -302,8 +322,10 @@ static uint32_t component_of(const struct cpa_process_row *p, bool forked)
 	char whole[CPA_NAME_SIZE + 1 + CPA_ARGUMENT + sizeof(addition) + sizeof(further)];
 	char *end = stpcpy(whole, text);
 
-	if (is_subcommand(p))
-		end = stpcpy(stpcpy(end, " "), p->argument);
+	stpcpy(stpcpy(end, " "), p->argument);
+	if (is_named(p, whole))
+		end += strlen(end);
+	*end = '\0';
 	if (forked)
 		strcpy(stpcpy(end, addition), forks > 1 ? further : "");
 	name.address = cpa_name(whole);

@@ -252,7 +252,7 @@ struct cpa_header {
 	uint64_t strays; /* internal, atomic: 1: descriptors may be uncounted: preload/stream/holders.h */
 	/* Functions are divided by so many of their innermost callers, CPA_BY_CALLERS; 0: they are whole. */
 	uint32_t by_callers;
-	uint32_t pad;
+	uint32_t subcommands; /* internal, atomic: see preload/process/process.c */
 };
 
 /* Kinds of time on the observed path; they add up to the wall time. */

@@ -18,7 +18,7 @@ static void fill(void *row, const void *argument)
 	memcpy(((struct cpa_name *)row)->text, argument, CPA_NAME_SIZE);
 }
 
-uint32_t cpa_name(const char *text)
+static uint32_t row_of(const char *text, bool make)
 {
 	char cut[CPA_NAME_SIZE] = "";
 	uint64_t key;
@@ -28,11 +28,22 @@ uint32_t cpa_name(const char *text)
 		memcpy(cut, text, strnlen(text, sizeof(cut) - 1));
 	/* Another text with the same hash: try the next key. */
 	for (key = hash_of(cut); key; key++) {
-		row = cpa_table_intern(CPA_TABLE_NAMES, key, fill, cut);
+		row = make ? cpa_table_intern(CPA_TABLE_NAMES, key, fill, cut) :
+			     cpa_table_find(CPA_TABLE_NAMES, key);
 		if (!row || !strcmp(((struct cpa_name *)cpa_row(CPA_TABLE_NAMES, row))->text, cut))
 			return row;
 	}
 	return 0;
+}
+
+uint32_t cpa_name(const char *text)
+{
+	return row_of(text, true);
+}
+
+uint32_t cpa_name_seen(const char *text)
+{
+	return row_of(text, false);
 }
 
 void cpa_mark(uint32_t name, uint32_t thread, uint64_t len, uint64_t now)

@@ -11,6 +11,9 @@
  */
 CPA_HIDDEN uint32_t cpa_name(const char *text);
 
+/* The same if it has a row; else 0. */
+CPA_HIDDEN uint32_t cpa_name_seen(const char *text);
+
 /*
  * Record that thread @thread (id), with a path of @len ticks, marked @name at clock @now.
  * Lock-free.

@@ -50,6 +50,7 @@ TREES = {
 }
 FOREIGN = 7
 STRANGER = 65534
+JOBS, OWN_JOBS = 40, 32  # of a program that runs itself; components of their own
 MANY_BYTES = 24 << 20
 PIPELINE = """
 seq 100000 | sort -n --parallel=2 | tail -1
@@ -361,6 +362,23 @@ def subcommands(results, folder):
     dump.unlink()
 
 
+def many_subcommands(results, folder):
+    """A program that runs itself with ever other arguments leaves the slots to others."""
+    dump = folder / "many.dump"
+    for i in range(JOBS):
+        (folder / f"job-{i}.sh").write_text(":\n")
+    (folder / "driver.sh").write_text("".join(f"sh job-{i}.sh\n" for i in range(JOBS)))
+    Run(["sh", "driver.sh"], dump, folder)
+    profile = report(dump)
+    own = [c["name"] for c in profile["components"] if c["kind"] == "thread" and c["name"].startswith("sh job-")]
+    others = any((c["kind"], c["name"]) == ("thread", "sh") for c in profile["components"])
+    results.check(
+        len(own) == OWN_JOBS and others,
+        f"many subcommands: {len(own)} of {JOBS} have a class{' and the others one' if others else ''}",
+    )
+    dump.unlink()
+
+
 def jumps(results, folder):
     """Handlers jump out of what threads note of a child that ended: main's waits are known all the same."""
     dump = folder / "jumps.dump"
@@ -494,6 +512,7 @@ def main():
     outliving(results, folder)
     arguments(results, folder)
     subcommands(results, folder)
+    many_subcommands(results, folder)
     jumps(results, folder)
     killed(results, folder)
     lives(results, folder)
