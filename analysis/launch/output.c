@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "analysis/ctl/control.h"
@@ -34,6 +35,28 @@ int cpa_output_name(const char *pattern, const char *exe, pid_t pid, char *name,
 		used += strlen(part);
 	}
 	name[used] = '\0';
+	return 0;
+}
+
+int cpa_output_stamp(const char *pattern, char *stamped, size_t size)
+{
+	time_t now = time(NULL);
+	size_t used = 0;
+	struct tm tm;
+
+	for (const char *p = pattern; *p; p++) {
+		char part[32] = { *p };
+
+		if (p[0] == '%' && p[1] == 't') {
+			strftime(part, sizeof(part), "%Y%m%dT%H%M%SZ", gmtime_r(&now, &tm));
+			p++;
+		}
+		if (used + strlen(part) >= size)
+			return -1;
+		strcpy(stamped + used, part);
+		used += strlen(part);
+	}
+	stamped[used] = '\0';
 	return 0;
 }
 

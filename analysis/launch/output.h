@@ -20,6 +20,9 @@
  */
 int cpa_output_name(const char *pattern, const char *exe, pid_t pid, char *name, size_t size);
 
+/* Write to @stamped the @pattern with the time, in UTC, for %t. Return -1 if it does not fit. */
+int cpa_output_stamp(const char *pattern, char *stamped, size_t size);
+
 /*
  * Check that the file of @pattern can be created; @source: the setting's name in messages. An
  * existing file is removed if @force, else it is an error. Return 0, or an exit status after one

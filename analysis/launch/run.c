@@ -244,6 +244,14 @@ static int choose_output(struct request *r)
 		r->pattern = r->output = r->fresh;
 		source = "profile";
 	}
+	if (strstr(r->pattern, "%t")) {
+		if (cpa_output_stamp(r->pattern, r->fresh, sizeof(r->fresh)) < 0) {
+			cpa_complain("%s %.40s...: name too long for a profile", source,
+				     r->pattern);
+			return CPA_EXIT_USAGE;
+		}
+		r->pattern = r->output = r->fresh;
+	}
 	return cpa_output_check(r->pattern, source, r->exe, r->force);
 }
 

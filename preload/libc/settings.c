@@ -16,6 +16,7 @@
 #include "shadow/store/by.h"
 #include "shadow/store/kernel.h"
 #include "shadow/store/size.h"
+#include "shadow/store/timespec.h"
 
 #define DEFAULT_OUTPUT	   "cpa.%e.%p.dump"
 #define MOST_HZ		   10000
@@ -219,10 +220,42 @@ static void decimal(char *to, unsigned n)
 	*to = '\0';
 }
 
-/* Expand %e (name of the executable), %p (process id) and %h (host name). */
+static char *put_digits(char *to, unsigned n, unsigned digits)
+{
+	for (unsigned i = digits; i-- > 0; n /= 10)
+		to[i] = (char)('0' + n % 10);
+	return to + digits;
+}
+
+/* The time in UTC, as 20261125T140500Z. No function of the C library that may read a file of time zones. */
+static void put_time(char to[20])
+{
+	const uint64_t now = cpa_timespec_now_ns(CLOCK_REALTIME) / 1000000000;
+	unsigned days, second, era, of_era, year, of_year, month;
+
+	second = (unsigned)(now % 86400);
+	/* From 1 March of year 0 on, in which months the leap day is the last of a year. */
+	days = (unsigned)(now / 86400) + 719468;
+	era = days / 146097;
+	of_era = days % 146097;
+	year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+	of_year = of_era - (365 * year + year / 4 - year / 100);
+	month = (5 * of_year + 2) / 153;
+	to = put_digits(to, year + era * 400 + (month >= 10), 4);
+	to = put_digits(to, month < 10 ? month + 3 : month - 9, 2);
+	to = put_digits(to, of_year - (153 * month + 2) / 5 + 1, 2);
+	*to++ = 'T';
+	to = put_digits(to, second / 3600, 2);
+	to = put_digits(to, second / 60 % 60, 2);
+	to = put_digits(to, second % 60, 2);
+	*to++ = 'Z';
+	*to = '\0';
+}
+
+/* Expand %e (name of the executable), %p (process id), %h (host name) and %t (time). */
 static void expand(const char *pattern, char *to, size_t size)
 {
-	char exe[PATH_MAX], pid[12], host[65] = "";
+	char exe[PATH_MAX], pid[12], host[65] = "", when[20];
 	const char *name;
 	size_t at = 0;
 
@@ -230,12 +263,13 @@ static void expand(const char *pattern, char *to, size_t size)
 	name = strrchr(exe, '/') ? strrchr(exe, '/') + 1 : exe;
 	decimal(pid, (unsigned)getpid());
 	gethostname(host, sizeof(host) - 1);
+	put_time(when);
 	for (const char *p = pattern; *p; p++) {
 		char literal[2] = { *p, '\0' };
 		const char *text = literal;
 
-		if (*p == '%' && p[1] && strchr("eph", p[1]))
-			text = *++p == 'e' ? name : *p == 'p' ? pid : host;
+		if (*p == '%' && p[1] && strchr("epht", p[1]))
+			text = *++p == 'e' ? name : *p == 'p' ? pid : *p == 'h' ? host : when;
 		at = append(to, at, size, text);
 	}
 }

@@ -560,6 +560,13 @@ if [ -e "$CPA_BUILD/libcpa.so" ]; then
 	ok 'cpa rm: nothing named' refused 2 'no profile named'
 	try "$cpa" run -o '%e-%p.real' ./prog
 	ok 'libcpa.so: -o with a pattern' test -s "$(sed -n 's/.*cpa-report //p' err)"
+	before=stamped.$(date -u +%Y%m%dT%H%M%SZ)
+	try "$cpa" run -o 'stamped.%t.1.dump' ./prog
+	env CPA_OUTPUT='stamped.%t.2.dump' LD_PRELOAD="$CPA_BUILD/libcpa.so" ./prog >out
+	after=stamped.$(date -u +%Y%m%dT%H%M%SZ).3
+	ok 'libcpa.so: %t is the time, with the launcher and without' test -s "$(echo stamped.*.1.dump)" -a \
+		-s "$(echo stamped.*.2.dump)" -a \
+		"$(printf '%s\n' "$before" stamped.*.dump "$after" | LC_ALL=C sort -c 2>&1)" = ''
 	try "$cpa" run ./script
 	ok 'libcpa.so: a script'"'"'s profile' test -s "$(sed -n 's/.*cpa-report //p' err)"
 else
