@@ -61,7 +61,8 @@ static const struct counter_note {
 		"The hold times are not known.",
 	},
 	[CPA_DIAG_FORKS] = {
-		"Child processes of fork that could not join the session",
+		"Child processes of fork that could not join the session, as those that a signal "
+		"handler forks",
 		"No figure includes them.",
 	},
 	[CPA_DIAG_PROCESSES_REFUSED] = {

@@ -314,11 +314,13 @@ void cpa_build_stream_notes(struct cpa_build *build)
 	}
 	for (unsigned kind = 0; kind < CPA_STREAM_KINDS; kind++)
 		if (unmatched[kind])
-			cpa_profile_note(build->profile,
-					 "Reads from streams (%s) of bytes that no profiled thread "
-					 "was seen to write: %llu. They depend on nothing.",
-					 cpa_stream_word(kind),
-					 (unsigned long long)unmatched[kind]);
+			cpa_profile_note(
+				build->profile,
+				"Reads from streams (%s) of bytes that no profiled thread "
+				"was seen to write, or more than %u writes before: %llu. They "
+				"depend on nothing.",
+				cpa_stream_word(kind), CPA_STREAM_RECORDS,
+				(unsigned long long)unmatched[kind]);
 	if (uncertain)
 		cpa_profile_note(build->profile,
 				 "Waits for terminals that are uncertain: %llu. Several threads "

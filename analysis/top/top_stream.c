@@ -57,6 +57,8 @@ void cpa_top_put_stream(const struct cpa_top *top, struct cpa_top_screen *screen
 		    cpa_format_count(stream->blocks).text);
 	cpa_top_say(screen, "the side that limits: %s", cpa_stream_limit(stream));
 	if (stream->unmatched)
-		cpa_top_say(screen, "reads of bytes that no profiled thread was seen to write: %s",
-			    cpa_format_count(stream->unmatched).text);
+		cpa_top_say(
+			screen,
+			"reads of bytes that no profiled thread was seen to write, or long before: %s",
+			cpa_format_count(stream->unmatched).text);
 }

@@ -341,6 +341,13 @@ uint64_t cpa_look_unix(int fd)
 	return option(fd, SO_DOMAIN) == AF_UNIX && !cpa_kernel(SYS_fstat, fd, &st) ? st.st_ino : 0;
 }
 
+uint64_t cpa_look_peer(struct cpa_worker *w, int fd)
+{
+	struct peer p = { .inode = (uint32_t)cpa_look_unix(fd) };
+
+	return p.inode && may_ask() && cpa_track_private_call(w, ask_peer, &p) ? p.peer : 0;
+}
+
 uint64_t cpa_look_client(int fd, uint64_t client)
 {
 	enum cpa_stream_kind kind = unix_kind(option(fd, SO_TYPE));

@@ -39,11 +39,12 @@ CPA_HIDDEN uint32_t cpa_look_listening(int fd, const void *to, socklen_t size);
 CPA_HIDDEN uint64_t cpa_look_connected(int fd);
 CPA_HIDDEN uint64_t cpa_look_accepted(int fd);
 
-/*
- * The inode of the unix socket @fd, for cpa_message_connects(); 0: it is none. And the word of an end of a
- * connection, in a process that knows that @client is the inode of the socket that connected.
- */
+/* The inode of the unix socket @fd, for cpa_message_connects(); 0: it is none. */
 CPA_HIDDEN uint64_t cpa_look_unix(int fd);
+
+/* The inode of the unix socket that @fd is connected to, as the kernel says; 0: not known. @w: as in cpa_look(). */
+CPA_HIDDEN uint64_t cpa_look_peer(struct cpa_worker *w, int fd);
+/* The word of an end of a connection, in a process that knows that @client is the inode of the socket that connected. */
 CPA_HIDDEN uint64_t cpa_look_client(int fd, uint64_t client);
 CPA_HIDDEN uint64_t cpa_look_server(int fd, uint64_t client);
 

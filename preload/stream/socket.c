@@ -50,34 +50,21 @@ static bool copy_address(struct address *to, const void *from, socklen_t size)
 /*
  * Atomic: connects by name that began in this process, and that have ended. Connections of one process are
  * told apart by their order: shadow/edge/message.h. Of two at a time, it is not known. One that was
- * cancelled never ends; then all that follow are looked at as those that were not seen.
+ * cancelled never ends; then none that follows is alone.
  */
 static uint32_t connects_begun, connects_ended;
 
 /* The unix socket @fd is about to be connected by name. */
 static void connects_by_name(struct cpa_stream_use *use, int fd)
 {
-	/* SEQ_CST, all: of two connects that overlap each sees the other. */
+	/* SEQ_CST, both: of two connects that overlap the later one sees the other. */
 	uint32_t ended = __atomic_load_n(&connects_ended, __ATOMIC_SEQ_CST);
-	uint32_t begun = __atomic_fetch_add(&connects_begun, 1, __ATOMIC_SEQ_CST);
-	uint64_t socket = cpa_look_unix(fd);
+	bool alone = __atomic_fetch_add(&connects_begun, 1, __ATOMIC_SEQ_CST) == ended;
 
-	use->alone = begun == ended;
-	use->begun = begun + 1;
-	use->socket = socket;
-	if (socket && use->record.stream)
-		cpa_message_connects(&use->record, cpa_look_connected(fd), socket);
-}
-
-/* It was connected, or that failed: tell whether it is known as the connection that it is. */
-static bool connected_by_name(struct cpa_stream_use *use)
-{
-	/* SEQ_CST, both: as in connects_by_name(). */
-	uint32_t begun = __atomic_load_n(&connects_begun, __ATOMIC_SEQ_CST);
-
-	/* SEQ_CST: as above. */
-	__atomic_fetch_add(&connects_ended, 1, __ATOMIC_SEQ_CST);
-	return use->alone && use->begun == begun && use->record.stream && use->record.cell;
+	use->named = true;
+	use->socket = use->record.stream && use->record.cell ? cpa_look_unix(fd) : 0;
+	if (use->socket)
+		cpa_message_connects(&use->record, cpa_look_connected(fd), use->socket, alone);
 }
 
 void cpa_socket_connects(struct cpa_stream_use *use, int fd, const void *to, socklen_t size,
@@ -90,6 +77,7 @@ void cpa_socket_connects(struct cpa_stream_use *use, int fd, const void *to, soc
 
 	use->stream = NULL;
 	use->socket = 0;
+	use->named = false;
 	if (!*cpa_alive || !copy_address(&address, to, size))
 		return;
 	cpa_reenter();
@@ -135,13 +123,15 @@ static void known_by_name(uint64_t (*look)(int fd, uint64_t client), int fd, uin
 bool cpa_socket_connected(struct cpa_stream_use *use, int fd, int ret, uint64_t caller)
 {
 	bool connects = !ret || errno == EINPROGRESS;
-	bool known = use->socket && connected_by_name(use);
 
+	/* SEQ_CST: as in connects_by_name(). */
+	if (use->named)
+		__atomic_fetch_add(&connects_ended, 1, __ATOMIC_SEQ_CST);
 	if (connects)
 		cpa_descriptor_set(fd, 0); /* it may have been looked at before */
 	if (!use->stream)
 		return false;
-	if (known && !ret)
+	if (use->socket && !ret)
 		known_by_name(cpa_look_client, fd, use->socket);
 	use->name = connects ? name_of(cpa_look_connected, fd) : 0;
 	return cpa_stream_was_written(use, connects ? 0 : -1, caller);
@@ -157,6 +147,25 @@ void cpa_socket_accepts(struct cpa_stream_use *use, int fd, uint64_t caller)
 	}
 }
 
+/*
+ * It is not known by their order which of the connections called @name @fd is: the socket of the other end, as the
+ * kernel says; 0: that is not known either.
+ */
+static uint64_t ask_for_client(struct cpa_stream *s, int fd, uint64_t name)
+{
+	bool inside = cpa_tls.inside;
+	int err = errno;
+	uint64_t client;
+
+	cpa_reenter();
+	client = cpa_look_peer(cpa_tls.worker, fd);
+	cpa_tls.inside = inside;
+	errno = err;
+	if (!client)
+		cpa_message_mix(s, name);
+	return client;
+}
+
 bool cpa_socket_accepted(struct cpa_stream_use *use, int ret, uint64_t caller)
 {
 	bool known;
@@ -164,6 +173,8 @@ bool cpa_socket_accepted(struct cpa_stream_use *use, int ret, uint64_t caller)
 	if (!use->stream || ret < 0)
 		return false;
 	use->name = name_of(cpa_look_accepted, ret);
+	if (use->name && !cpa_message_is_known(use->stream, use->name))
+		use->peer = ask_for_client(use->stream, ret, use->name);
 	known = cpa_stream_was_read(use, 0, NULL, caller);
 	if (use->socket)
 		known_by_name(cpa_look_server, ret, use->socket);

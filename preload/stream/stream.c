@@ -148,7 +148,7 @@ static uint64_t clock_now(void)
 void cpa_stream_read_begin(struct cpa_stream_use *use, uint64_t caller)
 {
 	use->room = false;
-	use->name = use->socket = 0;
+	use->name = use->socket = use->peer = 0;
 	if (unlikely(cpa_stream_is_written(use->stream)))
 		makes_room(use, caller);
 	use->called = clock_now();
@@ -166,6 +166,8 @@ static bool find(struct cpa_worker *w, const struct cpa_stream_use *use, ssize_t
 	/* Relaxed: a close that was seen came before the read that found the end. */
 	if (!ret && cpa_stream_has_end(s) && __atomic_load_n(&s->ended, __ATOMIC_RELAXED))
 		return cpa_stream_end(&w->self, s, found);
+	if (s->kind == CPA_STREAM_CONNECTION)
+		return cpa_message_accept(&w->self, s, use->name, use->peer, found);
 	return cpa_message_read(&w->self, s, name_of(use, ret), n, found);
 }
 
@@ -249,7 +251,7 @@ void cpa_stream_write(struct cpa_stream_use *use, const void *bytes, size_t size
 	int err = errno;
 
 	use->record.stream = NULL;
-	use->name = use->socket = 0;
+	use->name = use->socket = use->peer = 0;
 	use->value = s->kind == CPA_STREAM_EVENTFD ? value_at(bytes) : 0;
 	w = cpa_enter();
 	if (w) {

@@ -34,8 +34,8 @@ struct cpa_stream_use {
 	uint64_t name;	 /* of a connection, once it is known: shadow/edge/message.h */
 	/* Of a connection of unix sockets, preload/stream/socket.c: */
 	uint64_t socket; /* inode of the one that connects; 0: not known */
-	uint32_t begun;	 /* connects of the process, with this one */
-	bool alone;	 /* none of them was under way */
+	uint64_t peer;	 /* of an accept: the same, as the kernel says; 0: it was not asked */
+	bool named;	 /* it is counted as under way */
 };
 
 /* The thread may have been blocked since its last event. */

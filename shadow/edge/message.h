@@ -10,8 +10,8 @@
  * the read is counted as uncertain. If there are none, the writer is not seen.
  *
  * Records, places and pins are those of shadow/edge/stream.h; the token's key is the name, its payload
- * CPA_STREAM_OPEN or 0. A connection of unix sockets has its name from the start, and next is the number of
- * the socket that connects. The calls may overlap as those of stream.h do.
+ * CPA_STREAM_OPEN or 0. A connection of unix sockets has its name from the start, and source is the inode of
+ * the socket that connects, with CPA_CONNECT_ bits. The calls may overlap as those of stream.h do.
  * Progress: lock-free, as there.
  */
 #ifndef CPA_SHADOW_EDGE_MESSAGE_H
@@ -27,20 +27,29 @@ CPA_HIDDEN void cpa_message_write_end(struct cpa_self *self, struct cpa_stream_r
 				      uint64_t name, uint64_t bytes);
 
 /*
- * The write that has begun is the connection @name of @socket, which is not 0. To be called before the
- * original call, so that who accepts the connection knows.
+ * The write that has begun is the connection @name of @socket, the inode of a unix socket. To be called before
+ * the original call, so that who accepts the connection knows. @alone: no other connection of that name was under
+ * way when it began, so those before it were made before.
  */
 CPA_HIDDEN void cpa_message_connects(struct cpa_stream_record *record, uint64_t name,
-				     uint64_t socket);
+				     uint64_t socket, bool alone);
 
 /*
- * The socket of the connection that was found; 0: not known, or it may be that of another connection with
- * the same name. Connections with one name, by one process, come in their order, if one thread alone
- * accepts them: each says so by cpa_message_accepts() before it waits for one. Where several do, no two
- * with one name may have been there at a time, ever.
+ * Connections of one process have one name. Which of those that are there was accepted is known if there is only
+ * one; or if one thread alone accepts, as each says by cpa_message_accepts() before it waits for one, and the
+ * first had been made when the second began. Otherwise the kernel must be asked for its socket; if that cannot be,
+ * they are mixed: the sockets of those that are there are no longer known.
  */
-CPA_HIDDEN uint64_t cpa_message_socket(struct cpa_stream_found *found);
 CPA_HIDDEN void cpa_message_accepts(struct cpa_stream *s, uint32_t thread);
+CPA_HIDDEN bool cpa_message_is_known(const struct cpa_stream *s, uint64_t name);
+CPA_HIDDEN void cpa_message_mix(struct cpa_stream *s, uint64_t name);
+
+/* As cpa_message_read(), of a connection that was accepted; @socket, if not 0: that of who connected. */
+CPA_HIDDEN bool cpa_message_accept(struct cpa_self *self, struct cpa_stream *s, uint64_t name,
+				   uint64_t socket, struct cpa_stream_found *found);
+
+/* The socket of the connection that was found; 0: not known. */
+CPA_HIDDEN uint64_t cpa_message_socket(const struct cpa_stream_found *found);
 
 /*
  * A read took what is called @name: find what it depends on. False: as cpa_stream_read(). Joined as

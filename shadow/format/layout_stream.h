@@ -36,10 +36,8 @@
 #define CPA_STREAM_FULL 128u
 /* A thread was blocked until there was room in it, before it tried to write. */
 #define CPA_STREAM_POLLED 256u
-/* Values of `accepts`, beside numbers of threads. */
-#define CPA_STREAM_MANY_ACCEPT UINT32_MAX /* several threads */
-#define CPA_STREAM_MIXED_UP \
-	(UINT32_MAX - 1) /* and it could not be told which connection they took */
+/* Value of `accepts`, beside numbers of threads: several threads. */
+#define CPA_STREAM_MANY_ACCEPT UINT32_MAX
 
 enum cpa_stream_kind {
 	CPA_STREAM_PIPE = 1,

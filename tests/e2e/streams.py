@@ -379,6 +379,31 @@ def check_not_followed(results, folder, name, how):
     dump.unlink()
 
 
+CONNECTIONS, CLIENTS, MESSAGES = 40, ("one", "two", "three"), 2  # as tests/programs/connects_at_once.c has them
+
+
+def check_connects(results, folder, threads):
+    """
+    Connects of one process that are under way at the same time: who accepts asks the kernel whose they are.
+    It may not in a process with threads: then some are not known, and none is taken for another.
+    """
+    dump = folder / "connects.dump"
+    label = f"connects at once, {threads} accept{'s' if threads == 1 else ''}"
+    done = run([PROGRAMS / "connects_at_once", str(threads)], dump)
+    results.check(done.returncode == 0, f"{label}: {done.stderr!r}")
+    profile = read(dump)
+    rows = [s for s in profile["streams"] if s["kind"] == "unix socket"]
+    lost = [(s["from"], s["to"], s["unmatched"]) for s in rows if s["from"] and s["unmatched"]]
+    results.check(not lost, f"{label}: none is taken for another {lost}")
+    if threads == 1:
+        found = {(s["from"], s["to"]): s["bytes"] for s in rows}
+        server, total = "connects_at_once, forked", CONNECTIONS * MESSAGES
+        expected = {(name, server): (i + 1) * total for i, name in enumerate(CLIENTS)}
+        expected.update({(to, who): n for (who, to), n in expected.items()})
+        results.check(found == expected, f"{label}: each is known {found}")
+    dump.unlink()
+
+
 def check_replaced(results, folder):
     """No byte of a file is taken for one of the pipe that had its number before."""
     dump = folder / "replaced.dump"
@@ -439,6 +464,8 @@ def main():
     for name in NOT_FOLLOWED:
         for how in ([], ["poll"]):
             check_not_followed(results, folder, name, how)
+    for threads in (1, 3):
+        check_connects(results, folder, threads)
     check_replaced(results, folder)
     check_full_counter(results, folder)
     for name, total in STALE.items():

@@ -187,16 +187,17 @@ static void test_many(void **state)
 }
 
 /* The process @name connects its socket @socket; its connect() has not returned. */
-static struct cpa_stream_record connects(int i, uint64_t now, uint64_t name, uint64_t socket)
+static struct cpa_stream_record connects(int i, uint64_t now, uint64_t name, uint64_t socket,
+					 bool alone)
 {
 	struct cpa_stream_record record = begin(i, now, 10);
 
-	cpa_message_connects(&record, name, socket);
+	cpa_message_connects(&record, name, socket, alone);
 	return record;
 }
 
-/* Thread @i has accepted a connection of @name: the socket that is told. */
-static uint64_t accepts(int i, uint64_t name)
+/* Thread @i has accepted a connection of @name: the socket that is told. @client: the kernel's answer, if it is asked. */
+static uint64_t accepts(int i, uint64_t name, uint64_t client)
 {
 	struct cpa_stream_found found;
 	struct cpa_wait w = { .arrived = 900, .now = 900 };
@@ -204,50 +205,88 @@ static uint64_t accepts(int i, uint64_t name)
 
 	cpa_message_accepts(s, t[i].number);
 	at(i, 900, 1);
-	assert_true(cpa_message_read(&t[i], s, name, 0, &found));
+	if (cpa_message_is_known(s, name))
+		client = 0;
+	else if (!client)
+		cpa_message_mix(s, name);
+	if (!cpa_message_accept(&t[i], s, name, client, &found))
+		return UINT64_MAX;
 	socket = cpa_message_socket(&found);
 	cpa_stream_join(&t[i], &found, true, false, &w);
 	return socket;
 }
 
-/* One thread accepts: connections of a process come in their order, also those under way. */
+/* One thread accepts: connections that a process makes one after the other come in their order. */
 static void test_connections(void **state)
 {
 	struct cpa_stream_record one, two, other;
 
 	(void)state;
-	one = connects(1, 10, 77, 501);
-	other = connects(3, 20, 88, 601);
-	two = connects(2, 30, 77, 502);
-	assert_int_equal(accepts(4, 77), 501);
+	one = connects(1, 10, 77, 501, true);
+	other = connects(3, 20, 88, 601, true);
+	two = connects(2, 30, 77, 502, true);
+	assert_int_equal(accepts(4, 77, 0), 501);
 	cpa_message_write_end(&t[2], &two, 77, 0);
-	assert_int_equal(accepts(4, 88), 601);
-	assert_int_equal(accepts(4, 77), 502);
+	assert_int_equal(accepts(4, 88, 0), 601);
+	assert_int_equal(accepts(4, 77, 0), 502);
 	cpa_message_write_end(&t[1], &one, 77, 0);
 	cpa_message_write_end(&t[3], &other, 88, 0);
 	assert_int_equal(records(), 0);
 }
 
-/* Several accept: who has two connections at a time mixes them up, and from then on nothing is known. */
+/* Of those that were under way at the same time the kernel knows which it is; or nobody. */
+static void test_connections_at_once(void **state)
+{
+	struct cpa_stream_record r[8];
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++)
+		r[i] = connects(1 + (int)i, 10 + i, 77, 500 + i, i == 0);
+	assert_int_equal(accepts(4, 77, 501), 501);
+	assert_int_equal(accepts(4, 77, 0), 500); /* the only one left */
+	for (unsigned i = 2; i < 4; i++)
+		r[i] = connects(1 + (int)i % 2, 10 + i, 77, 500 + i, i == 2);
+	assert_int_equal(accepts(4, 77, 0), 0);
+	assert_int_equal(accepts(4, 77, 0), 0); /* it may be the first one */
+	/* One that was mixed up is known if the kernel says it. */
+	for (unsigned i = 4; i < 7; i++)
+		r[i] = connects(1 + (int)i % 2, 10 + i, 77, 500 + i, i == 4);
+	assert_int_equal(accepts(4, 77, 0), 0);
+	assert_int_equal(accepts(4, 77, 506), 506);
+	/* A connect that was not seen. */
+	r[7] = connects(1, 99, 77, 507, false);
+	assert_int_equal(accepts(4, 77, 999), UINT64_MAX);
+	assert_int_equal(accepts(4, 77, 505), 505);
+	assert_int_equal(accepts(4, 77, 0), 507);
+	for (unsigned i = 0; i < 8; i++)
+		cpa_message_write_end(&t[1 + i % 2], &r[i], 77, 0);
+	assert_int_equal(records(), 0);
+}
+
+/* Several threads accept: of two connections that a process has there, the kernel knows which is whose; or nobody. */
 static void test_many_accept(void **state)
 {
-	struct cpa_stream_record r[4];
+	struct cpa_stream_record r[7];
 
 	(void)state;
 	cpa_message_accepts(s, t[3].number);
 	for (unsigned i = 0; i < 2; i++)
-		r[i] = connects(1, 10 + i, 70 + i, 500 + i);
-	assert_int_equal(accepts(4, 70), 500);
-	assert_int_equal(accepts(3, 71), 501);
+		r[i] = connects(1, 10 + i, 70 + i, 500 + i, true);
+	assert_int_equal(accepts(4, 70, 0), 500);
+	assert_int_equal(accepts(3, 71, 0), 501);
 	for (unsigned i = 2; i < 4; i++)
-		r[i] = connects(1, 10 + i, 77, 500 + i);
-	assert_int_equal(accepts(4, 77), 0);
-	assert_int_equal(accepts(3, 77), 0);
-	for (unsigned i = 0; i < 4; i++)
+		r[i] = connects(1, 10 + i, 77, 500 + i, true);
+	assert_int_equal(accepts(4, 77, 0), 0);
+	assert_int_equal(accepts(3, 77, 0), 0);
+	for (unsigned i = 4; i < 6; i++)
+		r[i] = connects(1, 10 + i, 77, 500 + i, true);
+	assert_int_equal(accepts(4, 77, 505), 505);
+	assert_int_equal(accepts(3, 77, 0), 504);
+	r[6] = connects(1, 99, 78, 599, true);
+	assert_int_equal(accepts(3, 78, 0), 599);
+	for (unsigned i = 0; i < 7; i++)
 		cpa_message_write_end(&t[1], &r[i], 77, 0);
-	r[0] = connects(1, 99, 78, 599);
-	assert_int_equal(accepts(3, 78), 0);
-	cpa_message_write_end(&t[1], &r[0], 78, 0);
+	assert_int_equal(records(), 0);
 }
 
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -255,9 +294,16 @@ static void test_many_accept(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_in_order),	    TEST(test_by_name), TEST(test_open),
-		TEST(test_failed),	    TEST(test_lost),	TEST(test_late),
-		TEST(test_next_leaves_all), TEST(test_many),	TEST(test_connections),
+		TEST(test_in_order),
+		TEST(test_by_name),
+		TEST(test_open),
+		TEST(test_failed),
+		TEST(test_lost),
+		TEST(test_late),
+		TEST(test_next_leaves_all),
+		TEST(test_many),
+		TEST(test_connections),
+		TEST(test_connections_at_once),
 		TEST(test_many_accept),
 	};
 
