@@ -68,18 +68,23 @@ static bool is_due(const struct cpa_worker *w, const struct cpa_part *part)
 	       (int64_t)(cpa_clock_now() - w->clock.last) >= (int64_t)cpa_clock_ticks(LEAST_NS);
 }
 
-/* The calling thread takes a chunk of a loop of its team, and has done the one that it had. */
-static void take(uint64_t caller)
+/*
+ * The calling thread takes a chunk of a loop of its team, and has done the one that it had. Return its part, if
+ * it has one.
+ */
+static struct cpa_part *take(uint64_t caller)
 {
 	struct cpa_worker *w = cpa_tls.worker;
 	struct cpa_part *part;
 	int err;
 
 	if (likely(!w || !w->self.journal))
-		return;
+		return NULL;
 	part = cpa_part();
-	if (unlikely(!part || w->omp->task || !is_due(w, part)))
-		return;
+	if (unlikely(!part || w->omp->task || part->takes))
+		return NULL;
+	if (!is_due(w, part))
+		return part;
 	err = errno;
 	w = cpa_enter();
 	if (likely(w)) {
@@ -88,17 +93,27 @@ static void take(uint64_t caller)
 		cpa_done(w);
 	}
 	errno = err;
+	return part;
 }
 
-/* All parameters are words: numbers, and where the runtime puts the bounds of the chunk. */
+/*
+ * All parameters are words: numbers, and where the runtime puts the bounds of the chunk. Some of libomp's
+ * call __kmpc_dispatch_next_8(), and there the thread takes nothing more.
+ */
 #define WRAP(name, parameters, ...)                                          \
 	bool name parameters;                                                \
 	CPA_EXPORT bool name parameters                                      \
 	{                                                                    \
 		__typeof__(&(name)) original = CPA_NEXT_SYMBOL(chunk, name); \
+		struct cpa_part *part = take(CPA_CALLER());                  \
+		bool got;                                                    \
                                                                              \
-		take(CPA_CALLER());                                          \
-		return likely(original) && original(__VA_ARGS__);            \
+		if (unlikely(part))                                          \
+			part->takes = true;                                  \
+		got = likely(original) && original(__VA_ARGS__);             \
+		if (unlikely(part))                                          \
+			part->takes = false;                                 \
+		return got;                                                  \
 	}
 #define START_5(name) WRAP(name, (long a, long b, long c, long *d, long *e), a, b, c, d, e)
 #define START_6(name) \

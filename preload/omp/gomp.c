@@ -167,10 +167,18 @@ static uint32_t members_of(struct cpa_part *part)
 	return part->members;
 }
 
+/* The part of the calling thread, if that is one of libgomp's. */
+static struct cpa_part *own_part(void)
+{
+	struct cpa_part *part = cpa_part();
+
+	return likely(part && !part->team->told) ? part : NULL;
+}
+
 /* The thread arrives at its team's barrier. False: in no team of ours. */
 static bool arrive(struct cpa_barrier_op *b, struct cpa_omp_wait *wait, uint64_t caller)
 {
-	struct cpa_part *part = cpa_part();
+	struct cpa_part *part = own_part();
 	uint32_t members = part ? members_of(part) : 0;
 	struct cpa_worker *w = part ? cpa_enter_any() : NULL;
 	struct cpa_object *o;
@@ -201,7 +209,7 @@ static bool arrive(struct cpa_barrier_op *b, struct cpa_omp_wait *wait, uint64_t
 /* @seen: arrive() was. */
 static void leave(bool seen, struct cpa_barrier_op *b, struct cpa_omp_wait *wait)
 {
-	struct cpa_part *part = cpa_part();
+	struct cpa_part *part = own_part();
 
 	if (likely(seen)) {
 		cpa_omp_waited(wait);
@@ -278,7 +286,7 @@ bool cpa_omp_cancelled;
 CPA_EXPORT bool GOMP_cancel(int which, bool does)
 {
 	__typeof__(&GOMP_cancel) original = CPA_NEXT_SYMBOL(gomp, GOMP_cancel);
-	struct cpa_part *part = cpa_part();
+	struct cpa_part *part = own_part();
 	struct cpa_worker *w = part && does ? cpa_enter() : NULL;
 	struct cpa_object *o;
 

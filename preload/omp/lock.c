@@ -139,6 +139,16 @@ static void plain_set(int (*test)(void *lock), const void *lock)
 		cpa_kernel(SYS_sched_yield);
 }
 
+/*
+ * The section that the thread entered last, and the call, until it leaves it. The end is often a tail
+ * call, which seems to come from another module, and must be that of the same copy of the library.
+ */
+static __thread struct {
+	const void *lock;
+	uint64_t caller;
+	bool ends; /* the runtime is ending it */
+} section __attribute__((tls_model("initial-exec")));
+
 /* The runtime calls it inside another wrapper's original. */
 static bool is_inner(void)
 {
@@ -146,6 +156,9 @@ static bool is_inner(void)
 
 	return w && w->between;
 }
+
+/* Atomic: whether that happened, as libomp's functions for gcc call those for clang. */
+static bool nests;
 
 /* The locks that have no address in the program. */
 static uint64_t critical, atomic_update;
@@ -165,24 +178,40 @@ static void name(struct cpa_worker *w, const void *lock)
 			    class.address ? cpa_component_intern(&class) : 0);
 }
 
+/* Its lock is NULL if the call is an inner one, which is not recorded. */
 static struct cpa_lock_op begin(const void *lock, uint64_t caller)
 {
+	bool inner = is_inner();
 	struct cpa_lock_op l =
-		CPA_LOCK_OP(is_inner() ? NULL : cpa_enter(), lock, CPA_OMP_LOCK, caller);
+		CPA_LOCK_OP(inner ? NULL : cpa_enter(), inner ? NULL : lock, CPA_OMP_LOCK, caller);
 
+	/* Relaxed: a hint. */
+	if (unlikely(inner))
+		__atomic_store_n(&nests, true, __ATOMIC_RELAXED);
 	if (l.op.w && (lock == &critical || lock == &atomic_update))
 		name(l.op.w, lock);
 	cpa_lock_arrive_untried(&l);
 	return l;
 }
 
-/* The shadow of the section @lock, if the thread is its user and it seems to be free; else NULL. */
+/* It has got the lock. */
+static void got_begun(struct cpa_lock_op *l)
+{
+	if (likely(l->lock))
+		cpa_lock_enter(l);
+}
+
+/*
+ * The shadow of the section @lock, if the thread is its user and it seems to be free; else NULL. Not of
+ * libomp: there it may belong to the next in a queue, who does not know yet.
+ */
 static struct cpa_object *own_section(const void *lock)
 {
-	struct cpa_object *o = is_inner() ? NULL :
-					    cpa_lock_used(lock, CPA_OMP_LOCK, cpa_epoch_seen());
+	/* Relaxed, here and below: hints. The first uses of a section are not by this function. */
+	struct cpa_object *o = is_inner() || __atomic_load_n(&nests, __ATOMIC_RELAXED) ?
+				       NULL :
+				       cpa_lock_used(lock, CPA_OMP_LOCK, cpa_epoch_seen());
 
-	/* Relaxed: a hint. */
 	return o && !__atomic_load_n(&o->holder, __ATOMIC_RELAXED) ? o : NULL;
 }
 
@@ -205,15 +234,6 @@ static void leave(const void *lock, uint64_t caller)
 	else if (!cpa_lock_is_used(o) || !cpa_lock_exit_untimed(o))
 		cpa_lock_exit_known(o, caller);
 }
-
-/*
- * The section that the thread entered last, and the call, until it leaves it. The end is often a tail
- * call, which seems to come from another module, and must be that of the same copy of the library.
- */
-static __thread struct {
-	const void *lock;
-	uint64_t caller;
-} section __attribute__((tls_model("initial-exec")));
 
 static void section_entered(const void *lock, uint64_t caller)
 {
@@ -241,7 +261,7 @@ static uint64_t section_caller(const void *lock, uint64_t caller)
 		else                                                 \
 			plain_set(plain_test_lock, (lock));          \
 		section_entered((lock), CPA_CALLER());               \
-		cpa_lock_enter(&l_);                                 \
+		got_begun(&l_);                                      \
 	})
 
 /* The same, of libgomp, which calls none of these functions by name. */
@@ -277,6 +297,14 @@ static uint64_t section_caller(const void *lock, uint64_t caller)
 			plain_unset_lock((void *)(lock));                             \
 	})
 
+/* The same, by gcc's programs: libomp calls __kmpc_end_critical() for it. */
+#define OWN_SECTION_END(f, lock, call)            \
+	SECTION_END(f, lock, ({                   \
+			    section.ends = true;  \
+			    call;                 \
+			    section.ends = false; \
+		    }))
+
 CPA_EXPORT void GOMP_critical_start(void)
 {
 	OWN_SECTION(GOMP_critical_start, &critical, original());
@@ -284,7 +312,7 @@ CPA_EXPORT void GOMP_critical_start(void)
 
 CPA_EXPORT void GOMP_critical_end(void)
 {
-	SECTION_END(GOMP_critical_end, &critical, original());
+	OWN_SECTION_END(GOMP_critical_end, &critical, original());
 }
 
 CPA_EXPORT void GOMP_atomic_start(void)
@@ -294,7 +322,7 @@ CPA_EXPORT void GOMP_atomic_start(void)
 
 CPA_EXPORT void GOMP_atomic_end(void)
 {
-	SECTION_END(GOMP_atomic_end, &atomic_update, original());
+	OWN_SECTION_END(GOMP_atomic_end, &atomic_update, original());
 }
 
 CPA_EXPORT void GOMP_critical_name_start(void **name)
@@ -304,7 +332,7 @@ CPA_EXPORT void GOMP_critical_name_start(void **name)
 
 CPA_EXPORT void GOMP_critical_name_end(void **name)
 {
-	SECTION_END(GOMP_critical_name_end, name, original(name));
+	OWN_SECTION_END(GOMP_critical_name_end, name, original(name));
 }
 
 CPA_EXPORT void __kmpc_critical(void *place, int thread, void *name)
@@ -319,6 +347,12 @@ CPA_EXPORT void __kmpc_critical_with_hint(void *place, int thread, void *name, u
 
 CPA_EXPORT void __kmpc_end_critical(void *place, int thread, void *name)
 {
+	if (unlikely(section.ends)) { /* its wrapper has recorded it */
+		ORIGINAL(__kmpc_end_critical);
+
+		original(place, thread, name);
+		return;
+	}
 	SECTION_END(__kmpc_end_critical, name, original(place, thread, name));
 }
 
@@ -353,7 +387,7 @@ static void got(struct cpa_object *known, void *lock, uint64_t caller)
 				original(lock);                                                 \
 			else                                                                    \
 				plain_set((plain), (lock));                                     \
-			cpa_lock_enter(&l_);                                                    \
+			got_begun(&l_);                                                         \
 		}                                                                               \
 	})
 

@@ -72,6 +72,7 @@ struct cpa_part {
 	uint32_t members; /* threads of the team; 0: not known yet */
 	uint64_t round;	  /* of the team's barrier: those that the thread has left */
 	uint64_t chunks;  /* `round` + 1 where it took iterations last: chunk.c; 0: nowhere */
+	bool takes;	  /* it takes iterations at the moment */
 	uint32_t counts;  /* of its loop with ordered(n): n, 0: none; see doacross.c */
 	uint64_t posted;  /* key of the iteration of which it was the source last; 0: none */
 	/* Its implicit task: NULL until that has children. What the thread ran outside the team. */
