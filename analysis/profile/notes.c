@@ -138,8 +138,8 @@ static const struct counter_note {
 	},
 	[CPA_DIAG_OMP_UNSEEN] = {
 		"Uses of OpenMP constructs that were not recorded (more than six dependences "
-		"of a task, iterations waited for much later, regions of programs made by gcc "
-		"before 4.9)",
+		"of a task, iterations waited for much later, regions of libomp if another tool "
+		"has OMPT, regions of programs made by gcc before 4.9)",
 		"Their dependencies are missing from both paths.",
 	},
 	[CPA_DIAG_PART_FORGOTTEN] = {

@@ -381,11 +381,11 @@ CPA_EXPORT struct ompt_start_tool_result *ompt_start_tool(unsigned version, cons
 	/* libomp has one, too, that looks for tools by the loader. */
 	if (next && !cpa_ompt_has((const void *)next))
 		others = next(version, runtime);
-	if (others || !*cpa_alive)
+	if (!*cpa_alive)
 		return others;
-	if (wanted && *wanted) {
+	if (others || (wanted && *wanted)) {
 		cpa_diag(CPA_DIAG_OMP_UNSEEN);
-		return NULL;
+		return others;
 	}
 	return &ours;
 }

@@ -34,6 +34,7 @@ COPIED = SOURCE.with_name("openmp_copied.c")
 COPIES = SOURCE.with_name("openmp_copies.c")
 FIRST = SOURCE.with_name("openmp_first.c")
 OLD = SOURCE.with_name("openmp_old.c")
+TOOL = SOURCE.with_name("openmp_tool.c")
 STOP = SOURCE.with_name("openmp_stop.c")
 UNNAMED = SOURCE.with_name("openmp_waits.c")
 WEAK = SOURCE.with_name("openmp_weak.c")
@@ -418,6 +419,21 @@ def ends_well(command, environment):
     return done.returncode == 0
 
 
+def check_tool(results, folder, program):
+    """Another tool has OMPT as it has without cpa, and the report says that regions are missing."""
+    tool, dump, case = folder / "tool.so", folder / "tool.dump", [program, "balanced", "2"]
+    run(["gcc", "-O2", "-shared", "-fPIC", TOOL, "-o", tool])
+    native = run_same(case, clean_environment(LD_PRELOAD=str(tool)))
+    environment = profiled_environment(dump)
+    environment["LD_PRELOAD"] += f":{tool}"
+    ours = run_same(case, environment)
+    good = native == ours and ours[2].strip() == "3 regions"
+    results.check(good, f"{program.name} with another tool: the same{'' if good else f': {native} {ours}'}")
+    notes = read(dump)["diagnostics"]["notes"]
+    said = [note for note in notes if "another tool has OMPT" in note]
+    results.check(said, f"{program.name} with another tool: the report says that its regions are not seen")
+
+
 def check_first(results, folder):
     """No arrival at a barrier is lost where both threads meet it for the first time: all children do the same."""
     program, dump = folder / "first", folder / "first.dump"
@@ -447,6 +463,8 @@ def main():
         if not sys.argv[1:] and name == compiler.split("-")[0]:
             check_same(results, folder, compiler)
             check_waits(results, folder, compiler)
+        if not sys.argv[1:] and name != "gcc":
+            check_tool(results, folder, program)
             check_cancelled(results, folder, compiler)
         cases = sys.argv[1:] or run([program]).split()
         if name == "libomp":
