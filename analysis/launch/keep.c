@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -17,6 +18,7 @@
 #include "analysis/input/history.h"
 #include "analysis/launch/parts.h"
 #include "analysis/launch/program.h"
+#include "shadow/format/layout.h"
 #include "shadow/store/size.h"
 
 #define HOUR 3600
@@ -139,6 +141,26 @@ static void complain(const struct cpa_keep *keep, const char *error)
 		cpa_complain("no copy of the profile: %s", error);
 }
 
+/* Whether the session is not that of another run, which has replaced the file or made it before. */
+static bool is_ours(const struct cpa_keep *keep)
+{
+	int fd = open(keep->session, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct cpa_header header;
+	ssize_t length = fd < 0 ? 0 : pread(fd, &header, sizeof(header), 0);
+
+	if (fd >= 0)
+		close(fd);
+	return length < (ssize_t)sizeof(header) || header.start_real_ns >= keep->started_ns;
+}
+
+/* Keep the copiers of other runs out of @folder until this process ends. Return false if there is one. */
+static bool lock(const char *folder)
+{
+	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
 /* Make a copy of the session, and thin the history out. Return whether it was made. */
 static bool copy(const struct cpa_keep *keep)
 {
@@ -153,6 +175,10 @@ static bool copy(const struct cpa_keep *keep)
 	strftime(stamp, sizeof(stamp), CPA_HISTORY_FORMAT, gmtime_r(&now, &tm));
 	snprintf(name, sizeof(name), "%s/%s", folder, stamp);
 	mkdir(folder, 0700);
+	if (!is_ours(keep) || !lock(folder)) {
+		complain(keep, "another run has a profile of this name");
+		return false;
+	}
 	unlink(fresh); /* of a copier that was killed */
 	if (cpa_copy_session(keep->session, fresh, &error) < 0)
 		complain(keep, error);

@@ -21,6 +21,7 @@ struct cpa_keep {
 	uint64_t most_ns;  /* older ones are removed, */
 	uint64_t bytes;	   /* and the oldest, if all take more on the disk */
 	const char *session;
+	uint64_t started_ns; /* CLOCK_REALTIME: the session of a run before is another one */
 	/* Private. */
 	uint64_t next_ns; /* of the next copy; 0: not planned yet */
 	pid_t copier;	  /* 0: none */

@@ -22,6 +22,7 @@
 #include "analysis/launch/tell.h"
 #include "shadow/store/by.h"
 #include "shadow/store/size.h"
+#include "shadow/store/timespec.h"
 
 #define EVERY_LEAST_NS UINT64_C(1000000000)
 #define KEEP_NS	       (7 * UINT64_C(86400000000000))
@@ -383,6 +384,7 @@ int cpa_run(const char *argv0, int argc, char **argv)
 		.session = r.dump,
 		.most_ns = KEEP_NS,
 		.bytes = KEEP_BYTES,
+		.started_ns = cpa_timespec_now_ns(CLOCK_REALTIME),
 	};
 	if ((ret = read_options(&r, argc, argv)) || (ret = read_usual_budget(&r.parts)) ||
 	    (ret = check_options(&r, argv)) || (ret = cpa_program_find(&r.program, argv[optind])) ||

@@ -127,6 +127,24 @@ def check_failure(folder):
     results.check(len(said) == 1 and "Not a directory" in said[0], f"copies that fail: one line {said}")
 
 
+def check_replaced(folder):
+    """A run whose profile another one has replaced copies no more: the history is that of the other one."""
+    dump, history = folder / "two.dump", folder / "two.dump.d"
+    errors = folder / "two.err"
+    with open(errors, "w", encoding="utf-8") as file:
+        first = start(dump, stderr=file)
+    await_true(lambda: history.exists() and copies(history))
+    second = start(dump, "--force")
+    await_true(lambda: "another run has a profile of this name" in errors.read_text())
+    before = copies(history)
+    await_true(lambda: len(copies(history) - before) >= 2)
+    pids = {read(history / name)["program"]["pid"] for name in copies(history) - before}
+    for run in first, second:
+        run.terminate()
+        run.wait()
+    results.check(pids == {read(dump)["program"]["pid"]}, f"a replaced profile: copies of the new one {pids}")
+
+
 def check_killed(folder):
     """Of a program that was killed between two windows copies are later than its last event, and earlier all the same."""
     dump = folder / "killed.dump"
@@ -262,6 +280,7 @@ def main():
     check_thinning(folder)
     check_size(folder)
     check_failure(folder)
+    check_replaced(folder)
     check_killed(folder)
     check_span(folder)
     if not results.failed:
