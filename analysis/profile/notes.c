@@ -65,6 +65,11 @@ static const struct counter_note {
 		"handler forks",
 		"No figure includes them.",
 	},
+	[CPA_DIAG_OTHER_USERS] = {
+		"Child processes that became another user, as workers of a server do that root "
+		"starts, and left the session",
+		"No figure includes what they did from then on.",
+	},
 	[CPA_DIAG_PROCESSES_REFUSED] = {
 		"Child processes that did not fit into the session",
 		"No figure includes them.",

@@ -429,6 +429,7 @@ void cpa_life_leave(void)
 {
 	if (!is_ours() || !cpa_process_is_child())
 		return;
+	cpa_diag(CPA_DIAG_OTHER_USERS);
 	cpa_life_end();
 	cpa_reenter();
 	cpa_alive_forking();

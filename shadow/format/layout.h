@@ -150,6 +150,7 @@ enum cpa_diagnostic {
 	CPA_DIAG_STACKS_REFUSED,     /* stacks that found no space */
 	CPA_DIAG_DELAYS_UNKNOWN,     /* threads whose run-queue delay the kernel does not show */
 	CPA_DIAG_STACK_TICKS,	     /* ticks of CPU time that all stacks took */
+	CPA_DIAG_OTHER_USERS,	     /* children that became another user, and left the session */
 	CPA_DIAG_USED,
 	CPA_DIAG_COUNT = 48
 };

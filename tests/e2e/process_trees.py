@@ -291,6 +291,20 @@ def scripts(results, folder):
         dump.unlink()
 
 
+def another_user(results, folder):
+    """A child that becomes another user leaves the session, and the report says so."""
+    if os.geteuid() != 0:
+        results.skip("another user", "needs root")
+        return
+    dump = folder / "user.dump"
+    child = f"os.fork() or (os.setuid({STRANGER}), os._exit(0))"
+    calls = f"import os\nfor i in range(3):\n    {child}\nfor i in range(3):\n    os.wait()"
+    Run(["/usr/bin/python3", "-c", calls], dump)
+    notes = [n for n in report(dump)["diagnostics"]["notes"] if "became another user" in n]
+    results.check(len(notes) == 1 and ": 3. No figure" in notes[0], f"another user: {notes}")
+    dump.unlink()
+
+
 def names(results, folder):
     """A program is called what it was started as, which a link or a script says, not its file."""
     link, script = folder / "a-link-of-more-than-15-bytes", folder / "a script"
@@ -508,6 +522,7 @@ def main():
     journals(results, folder)
     endings(results, folder)
     foreign(results, folder)
+    another_user(results, folder)
     names(results, folder)
     outliving(results, folder)
     arguments(results, folder)
