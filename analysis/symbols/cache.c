@@ -2,7 +2,7 @@
 /*
  * analysis/symbols/cache.c - names that were found before, kept in files by build-id
  *
- *	cpa names 5 VERSION
+ *	cpa names 6 VERSION
  *	file SIZE SECONDS.NANOSECONDS PATH	the module, the debug file that its build-id
  *	file - PATH				names (this one does not exist), and another one
  *	code|return|variable|whole ADDRESS <tab> NAME <tab> LOCATION	either may be empty
@@ -161,7 +161,7 @@ static void name_files(struct cpa_cache *cache, const struct cpa_module *module)
 	cache->name = cpa_format_text("%s-%08x" CPA_CACHE_SUFFIX, *id ? id : "none",
 				      xcrc32((const unsigned char *)module->path,
 					     (int)strlen(module->path), UINT32_MAX));
-	cache->sources = cpa_format_text("cpa names 5 %s\n%s%s", CPA_VERSION, self, other);
+	cache->sources = cpa_format_text("cpa names 6 %s\n%s%s", CPA_VERSION, self, other);
 	free(other);
 	free(self);
 	free(found);

@@ -63,6 +63,20 @@ static const char *line_of(const struct cpa_place *place)
 	return base && strchr(base, ':') ? base : NULL;
 }
 
+void cpa_construct_met(struct cpa_place *place, const char *inlined)
+{
+	const char *last = inlined;
+	unsigned tabs = 0;
+
+	for (const char *at = inlined; at && (at = strchr(at, '\t')); at++)
+		if (++tabs % 3 == 0)
+			last = at + 1;
+	if (!last)
+		return;
+	free(place->name);
+	place->name = cpa_format_text("%.*s", (int)strcspn(last, "\t"), last);
+}
+
 bool cpa_construct_is_nameless(const struct cpa_place *place)
 {
 	return !line_of(place) && (place->nameless || place->name[0] == '.');

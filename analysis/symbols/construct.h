@@ -24,6 +24,12 @@ const char *cpa_construct_word(const struct cpa_component *row);
  */
 void cpa_construct_name(struct cpa_place *place, const char *what, const char *under);
 
+/*
+ * The place at which a construct is met is in the functions @inlined (analysis/symbols/inlined.h), or in none if
+ * that is NULL: name the innermost. Before cpa_construct_name().
+ */
+void cpa_construct_met(struct cpa_place *place, const char *inlined);
+
 /* Whether cpa_construct_name() needs @under, which takes a search. */
 bool cpa_construct_is_nameless(const struct cpa_place *place);
 

@@ -400,6 +400,21 @@ static const char *caller(struct cpa_names *names, uint32_t component)
 	return place->nameless ? NULL : place->name;
 }
 
+/* The place where a construct is met, whose runtime does not tell its code, may be in an inlined function. */
+static void find_met(struct cpa_names *names, const struct cpa_component *row,
+		     struct cpa_place *place)
+{
+	struct cpa_place met;
+
+	if (row->by != CPA_BY_FIRST_SITE)
+		return;
+	met = cpa_symbols_inlined(names->symbols, row->module, row->address - 1);
+	cpa_construct_met(place, met.inlined);
+	free(met.name);
+	free(met.location);
+	free(met.inlined);
+}
+
 static struct cpa_place find_place(struct cpa_names *names, uint32_t component)
 {
 	const struct cpa_component *row = cpa_names_row(names, component);
@@ -412,12 +427,13 @@ static struct cpa_place find_place(struct cpa_names *names, uint32_t component)
 		place = q.variable ?
 				cpa_symbols_variable(names->symbols, q.module, q.address, q.flag) :
 				cpa_symbols_code(names->symbols, q.module, q.address, q.flag);
-		if (cpa_construct_word(row))
+		if (cpa_construct_word(row)) {
+			find_met(names, row, &place);
 			cpa_construct_name(&place, cpa_construct_word(row),
 					   cpa_construct_is_nameless(&place) ?
 						   caller(names, component) :
 						   NULL);
-		else if (row->kind == CPA_FUNCTION)
+		} else if (row->kind == CPA_FUNCTION)
 			cpa_construct_body(&place, true);
 		else if (row->kind == CPA_THREAD)
 			cpa_construct_pool(&place);

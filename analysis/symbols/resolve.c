@@ -256,45 +256,82 @@ void cpa_resolver_complete(const struct cpa_resolver *resolver, uint32_t row, ui
 }
 
 /*
- * As dwfl_module_getsrc() and dwfl_lineinfo() for debug information without a table of addresses
- * (.debug_aranges), which clang leaves out: each compilation unit is asked. NULL: not known.
+ * The line of the code at @address in @unit. @begins: that of the function which begins there, else of what is
+ * there, which may be inlined. NULL: not known.
  */
-static const char *search_units(const struct module *module, GElf_Addr address, int *number)
+static Dwarf_Line *line_in(Dwarf_Die *unit, Dwarf_Addr address, bool begins)
+{
+	Dwarf_Line *line = dwarf_getsrc_die(unit, address);
+	Dwarf_Lines *lines;
+	size_t count, low = 0, high;
+	Dwarf_Addr at;
+
+	if (!begins || !line || dwarf_lineaddr(line, &at) != 0 || at != address ||
+	    dwarf_getsrclines(unit, &lines, &count) != 0)
+		return line;
+	high = count; /* of the rows at the address the first one is of the function itself */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (dwarf_lineaddr(dwarf_onesrcline(lines, middle), &at) != 0)
+			return line;
+		if (at < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low < count) {
+		Dwarf_Line *first = dwarf_onesrcline(lines, low++);
+		bool ends = false;
+		int number;
+
+		if (dwarf_lineendsequence(first, &ends) == 0 && !ends &&
+		    dwarf_lineno(first, &number) == 0 && number > 0)
+			return first;
+		if (first == line)
+			break;
+	}
+	return line;
+}
+
+/*
+ * As dwfl_module_addrdie() for debug information without a table of addresses (.debug_aranges), which clang
+ * leaves out: each compilation unit is asked. NULL: not known.
+ */
+static Dwarf_Die *search_units(const struct module *module, GElf_Addr address, Dwarf_Addr *bias)
 {
 	Dwarf_Die *unit = NULL;
-	Dwarf_Addr bias;
-	Dwarf *dwarf = dwfl_module_getdwarf(module->file, &bias);
+	Dwarf *dwarf = dwfl_module_getdwarf(module->file, bias);
 	Dwarf_Aranges *table;
-	Dwarf_Line *line;
 	size_t count;
 
 	if (!dwarf || dwarf_getaranges(dwarf, &table, &count) != 0 || count)
 		return NULL;
-	while ((unit = dwfl_module_nextcu(module->file, unit, &bias))) {
-		if (dwarf_haspc(unit, address - bias) <= 0)
-			continue;
-		line = dwarf_getsrc_die(unit, address - bias);
-		return line && dwarf_lineno(line, number) == 0 ? dwarf_linesrc(line, NULL, NULL) :
-								 NULL;
-	}
+	while ((unit = dwfl_module_nextcu(module->file, unit, bias)))
+		if (dwarf_haspc(unit, address - *bias) > 0)
+			return unit;
 	return NULL;
 }
 
 /*
  * "file:line" of the code at @address (in libdwfl's address space), which the caller frees; NULL:
- * not known.
+ * not known. @begins: as of line_in().
  */
-static char *locate_code(const struct module *module, GElf_Addr address)
+static char *locate_code(const struct module *module, GElf_Addr address, bool begins)
 {
-	Dwfl_Line *line = dwfl_module_getsrc(module->file, address);
+	Dwarf_Addr bias;
+	Dwarf_Die *unit = dwfl_module_addrdie(module->file, address, &bias);
+	Dwarf_Line *line = NULL;
 	const char *file = NULL;
 	char *text, *location;
 	int number = 0;
 
-	if (line)
-		file = dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL);
-	else
-		file = search_units(module, address, &number);
+	if (!unit)
+		unit = search_units(module, address, &bias);
+	if (unit)
+		line = line_in(unit, address - bias, begins);
+	if (line && dwarf_lineno(line, &number) == 0)
+		file = dwarf_linesrc(line, NULL, NULL);
 	if (!file)
 		return NULL;
 	text = cpa_printable(file, SIZE_MAX);
@@ -365,7 +402,7 @@ static struct cpa_place code_at(struct cpa_resolver *resolver, uint32_t row, uin
 					     address - module->row.bias);
 		return place;
 	}
-	place.location = locate_code(module, at);
+	place.location = locate_code(module, at, function);
 	name = find_symbol(module, at, &offset);
 	if (name)
 		place.name = cpa_demangle(name, place.location);

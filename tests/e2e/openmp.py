@@ -34,6 +34,7 @@ COPIED = SOURCE.with_name("openmp_copied.c")
 COPIES = SOURCE.with_name("openmp_copies.c")
 FIRST = SOURCE.with_name("openmp_first.c")
 OLD = SOURCE.with_name("openmp_old.c")
+NAMES = SOURCE.with_name("openmp_names.cpp")
 TOOL = SOURCE.with_name("openmp_tool.c")
 STOP = SOURCE.with_name("openmp_stop.c")
 UNNAMED = SOURCE.with_name("openmp_waits.c")
@@ -419,6 +420,40 @@ def ends_well(command, environment):
     return done.returncode == 0
 
 
+def check_names(results, folder, compiler):
+    """Constructs have the names of the functions that have them in the source, and their own lines."""
+    program, dump = folder / f"names-{compiler}", folder / f"names-{compiler}.dump"
+    run([compiler.replace("gcc", "g++").replace("clang", "clang++"), *FLAGS, NAMES, "-o", program])
+    run([program], env=profiled_environment(dump))
+    lines = [at + 1 for at, line in enumerate(NAMES.read_text().splitlines()) if "omp parallel" in line]
+    found = {c["name"] for c in read(dump)["components"] if c["kind"] in ("region", "queue")}
+    functions = ("solver<long>::step", "solver<int>::step", "make_tasks", "main::")
+    for function, line in zip(functions, (lines[0], *lines)):
+        named = [n for n in found if n.startswith(function) and n.endswith(f") parallel at {NAMES.name}:{line}")]
+        results.check(len(named) == 1, f"{program.name}: one region in {function} at line {line}: {found}")
+    check_task_lines(results, program, found, NAMES)
+
+
+def check_task_lines(results, program, names, source):
+    text = enumerate(source.read_text().splitlines())
+    lines = [at + 1 for at, line in text if line.endswith("omp task") and "end" not in line]
+    tasks = {name.rpartition(" ")[2] for name in names if "task at" in name}
+    wanted = {f"{source.name}:{line}" for line in lines}
+    results.check(tasks == wanted, f"{program.name}: tasks are where they are made, {tasks}")
+
+
+def check_fortran(results, folder):
+    """So are those whose code begins with another subroutine's."""
+    program, dump, source = folder / "names-gfortran", folder / "names-gfortran.dump", NAMES.with_suffix(".f90")
+    if not shutil.which("gfortran"):
+        results.skip(program.name, "it is not installed")
+        return
+    run(["gfortran", *FLAGS, source, "-o", program])
+    run([program], env=profiled_environment(dump))
+    names = {c["name"] for c in read(dump)["components"] if c["kind"] == "queue"}
+    check_task_lines(results, program, names, source)
+
+
 def check_tool(results, folder, program):
     """Another tool has OMPT as it has without cpa, and the report says that regions are missing."""
     tool, dump, case = folder / "tool.so", folder / "tool.dump", [program, "balanced", "2"]
@@ -454,6 +489,7 @@ def main():
         check_copies(results, folder)
         check_copied(results, folder)
         check_first(results, folder)
+        check_fortran(results, folder)
     for name in COMPILERS:
         built = build(folder, name)
         if not built:
@@ -463,6 +499,7 @@ def main():
         if not sys.argv[1:] and name == compiler.split("-")[0]:
             check_same(results, folder, compiler)
             check_waits(results, folder, compiler)
+            check_names(results, folder, compiler)
         if not sys.argv[1:] and name != "gcc":
             check_tool(results, folder, program)
             check_cancelled(results, folder, compiler)

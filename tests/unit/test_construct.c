@@ -37,6 +37,15 @@ static void expect_region(const char *symbol, const char *location, bool nameles
 	expect(&place, name);
 }
 
+static void expect_met(const char *inlined, const char *name)
+{
+	struct cpa_place place = make("main", "/src/solve.c:88", false);
+
+	cpa_construct_met(&place, inlined);
+	cpa_construct_name(&place, "parallel", NULL);
+	expect(&place, name);
+}
+
 static void expect_body(const char *symbol, const char *location, bool begins, const char *name)
 {
 	struct cpa_place place = make(symbol, location, false);
@@ -55,6 +64,16 @@ static void test_region(void **state)
 	expect_region(".omp_outlined..2", "solve.c:88", false, NULL, "parallel at solve.c:88");
 	expect_region("libgomp user", "solve.c:88", false, NULL,
 		      "libgomp user() parallel at solve.c:88");
+}
+
+/* The innermost function at the place is that of the construct. */
+static void test_region_inlined(void **state)
+{
+	(void)state;
+	expect_met(NULL, "main() parallel at solve.c:88");
+	expect_met("solve\t/src/solve.c:80\t/src/main.c:7", "solve() parallel at solve.c:88");
+	expect_met("run\t\t\tsolve\t/src/solve.c:80\t/src/run.c:7",
+		   "solve() parallel at solve.c:88");
 }
 
 /* Without lines the name still tells regions of one function apart. */
@@ -154,11 +173,9 @@ static void test_region_text(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_region),
-		cmocka_unit_test(test_pool),
-		cmocka_unit_test(test_region_without_lines),
-		cmocka_unit_test(test_body),
-		cmocka_unit_test(test_columns),
+		cmocka_unit_test(test_region),	    cmocka_unit_test(test_region_inlined),
+		cmocka_unit_test(test_pool),	    cmocka_unit_test(test_region_without_lines),
+		cmocka_unit_test(test_body),	    cmocka_unit_test(test_columns),
 		cmocka_unit_test(test_region_text),
 	};
 
