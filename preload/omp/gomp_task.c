@@ -81,6 +81,7 @@ struct head {
 	uint32_t offset; /* of the data in our block */
 	uint8_t words;	 /* of `first` that libgomp writes */
 	bool up;	 /* `step` is above 0 */
+	bool made;	 /* in the maker's header: libgomp made the task */
 };
 
 /* How many rounds of the taskloop of @h are from @start to @end. */
@@ -91,6 +92,34 @@ static uint64_t rounds_of(const struct head *h, uint64_t start, uint64_t end)
 	return length / step + (length % step != 0);
 }
 
+#define CANCEL_PARALLEL	 1 /* of GOMP_cancellation_point() */
+#define CANCEL_TASKGROUP 8
+
+/* Whether what @which says is cancelled: without us the runtime would make no task of @f, or not begin it. */
+static bool is_cancelled(task_function *f, int which)
+{
+	__typeof__(&GOMP_cancellation_point) original;
+
+	/* Relaxed: in the thread that cancelled it is set. */
+	if (likely(!__atomic_load_n(&cpa_omp_cancelled, __ATOMIC_RELAXED)) || !cpa_part())
+		return false;
+	original = (__typeof__(original))cpa_next_symbol_find(
+		&gomp_task, NUMBER_GOMP_cancellation_point, (uint64_t)f);
+	return original && original(which);
+}
+
+/*
+ * libgomp discards a task that was cancelled before it began, unless a function copied its data: they may have to be
+ * destroyed. copy_block() is such a function, so a task whose data the program's do not copy is discarded here.
+ */
+static bool discard(const struct head *h)
+{
+	if (h->step || h->copy || likely(!is_cancelled(h->function, CANCEL_TASKGROUP)))
+		return false;
+	cpa_task_let(h->task);
+	return true;
+}
+
 static void run(void *block)
 {
 	struct head *h = block;
@@ -98,6 +127,8 @@ static void run(void *block)
 	struct cpa_task_run r;
 	uint64_t outer = cpa_tls.code;
 
+	if (unlikely(discard(h)))
+		return;
 	cpa_tls.code = (uint64_t)h->function;
 	memcpy(data, h->first, h->words * sizeof(h->first[0]));
 	cpa_task_enter(&r,
@@ -175,6 +206,7 @@ static void copy_block(void *to, void *from)
 	struct head *h = from;
 	char *data = (char *)to + h->offset;
 
+	h->made = true;
 	memcpy(to, h, sizeof(*h));
 	if (h->words == 1) { /* the event is for the program's copying function, too */
 		memcpy(h->data, h->first, sizeof(h->first[0]));
@@ -205,9 +237,9 @@ static long fill(struct head *h, struct cpa_task *task, task_function *f, copy_f
 #define DATA_MOST 65536
 
 /*
- * Fill a block, in @room, for a task or a taskloop of this code and data. Unless @apart, the data are in the block,
- * and the runtime copies that. A task whose data a function copies is not discarded by libgomp when its taskgroup is
- * cancelled; and of a taskloop of very many tasks it makes all copies first, on the stack.
+ * Fill a block, in @room, for a taskloop of this code and data. Unless @apart, the data are in the block,
+ * and the runtime copies that; or it runs very many tasks in there, one by one. To have them copied by a function it
+ * would make room for all of them on the stack.
  */
 static struct head *fill_block(char *room, struct cpa_task *task, task_function *f,
 			       copy_function *copy, bool apart, void *data, long size, long *align)
@@ -219,22 +251,6 @@ static struct head *fill_block(char *room, struct cpa_task *task, task_function 
 	if (!apart)
 		memcpy((char *)h + h->offset, data, (size_t)size);
 	return h;
-}
-
-#define CANCEL_PARALLEL	 1 /* of GOMP_cancellation_point() */
-#define CANCEL_TASKGROUP 8
-
-/* Whether what @which says is cancelled: the runtime makes no task of @f then, and tells nobody. */
-static bool is_cancelled(task_function *f, int which)
-{
-	__typeof__(&GOMP_cancellation_point) original;
-
-	/* Relaxed: in the thread that cancelled it is set. */
-	if (likely(!__atomic_load_n(&cpa_omp_cancelled, __ATOMIC_RELAXED)) || !cpa_part())
-		return false;
-	original = (__typeof__(original))cpa_next_symbol_find(
-		&gomp_task, NUMBER_GOMP_cancellation_point, (uint64_t)f);
-	return original && original(which);
 }
 
 /*
@@ -312,12 +328,10 @@ CPA_EXPORT void GOMP_task(task_function *f, void *data, copy_function *copy, lon
 {
 	ORIGINAL_BY(GOMP_task, f);
 	bool ours = is_libgomps((const void *)original);
-	struct cpa_task *task = ours && !is_cancelled(f, CANCEL_TASKGROUP) ?
-					cpa_task_new((uint64_t)f, CPA_CALLER()) :
-					NULL;
+	struct cpa_task *task = ours ? cpa_task_new((uint64_t)f, CPA_CALLER()) : NULL;
 	struct cpa_task_wait wait = { .seen = false };
-	bool apart = copy || flags & FLAG_DETACH || size > DATA_MOST;
-	struct head *h;
+	struct head h;
+	long to;
 
 	if (unlikely(!task)) {
 		if (likely(original) && !ours)
@@ -329,18 +343,19 @@ CPA_EXPORT void GOMP_task(task_function *f, void *data, copy_function *copy, lon
 			run_at_once(f, data, copy, size, align);
 		return;
 	}
-	h = fill_block(__builtin_alloca(BLOCK_ROOM(size, align, apart)), task, f, copy, apart, data,
-		       size, &align);
+	to = fill(&h, task, f, copy, data, size, align);
 	if (flags & FLAG_DETACH)
-		h->words = 1;
+		h.words = 1;
 	if (flags & FLAG_DEPEND)
 		add_dependences(task, depend);
 	if (flags & FLAG_DEPEND && !deferred) /* it may wait for others first */
 		cpa_task_wait_begin(&wait, CPA_WAIT_OTHER, CPA_CALLER());
-	original(run, h, apart ? copy_block : NULL, (long)h->offset + size, align, deferred, flags,
-		 depend, priority, detach);
+	original(run, &h, copy_block, (long)h.offset + size, to, deferred, flags, depend, priority,
+		 detach);
 	cpa_task_wait_end(&wait);
 	cpa_task_made(CPA_CALLER());
+	if (unlikely(!h.made)) /* the region or the taskgroup was cancelled */
+		cpa_task_let(task);
 }
 
 /*
