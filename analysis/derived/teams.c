@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/derived/teams.h"
 
+#include <libiberty/libiberty.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/profile/components.h"
+#include "analysis/profile/modules.h"
 #include "analysis/profile/pag.h"
 #include "analysis/profile/profile.h"
 #include "analysis/symbols/names.h"
 #include "analysis/util/format.h"
+#include "analysis/util/printable.h"
 
 #define ALWAYS 0.90 /* of the most work of all rounds: then it is one thread's */
 
@@ -80,6 +83,20 @@ bool cpa_teams_any(const struct cpa_profile *profile)
 	for (size_t i = 0; i < profile->nodes; i++)
 		if (strcmp(profile->node[i].kind, fork) == 0)
 			return true;
+	return false;
+}
+
+bool cpa_teams_are_pool(const struct cpa_profile *profile,
+			const struct cpa_component_figures *class)
+{
+	static const char *const runtimes[] = { "libgomp", "libomp", "libiomp" };
+	const char *path = class->module && class->module <= profile->modules ?
+				   profile->module[class->module - 1].path :
+				   NULL;
+
+	for (size_t i = 0; path && i < ARRAY_SIZE(runtimes); i++)
+		if (strncmp(cpa_printable_base(path), runtimes[i], strlen(runtimes[i])) == 0)
+			return cpa_teams_any(profile);
 	return false;
 }
 

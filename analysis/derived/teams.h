@@ -95,6 +95,13 @@ char *cpa_teams_uneven(const struct cpa_team_figures *team);
 /* Whether @profile has teams of OpenMP. */
 bool cpa_teams_any(const struct cpa_profile *profile);
 
+/*
+ * Whether the threads @class are of the pool of a runtime whose teams @profile has: what each has to do is a
+ * matter of the regions that it is used for.
+ */
+bool cpa_teams_are_pool(const struct cpa_profile *profile,
+			const struct cpa_component_figures *class);
+
 /* @teams may be NULL. */
 void cpa_teams_free(struct cpa_teams *teams);
 

@@ -159,7 +159,8 @@ static void find_classes(struct cpa_facts *facts)
 		struct cpa_verdict_class class;
 		double gain;
 
-		if (component->kind != CPA_THREAD || component->shared || component->slot == 0)
+		if (component->kind != CPA_THREAD || component->shared || component->slot == 0 ||
+		    cpa_teams_are_pool(profile, component))
 			continue;
 		if (is_partly_known(profile, component)) {
 			facts->unknown_s += component->critical_path_s;
@@ -254,7 +255,8 @@ static void find_region(struct cpa_facts *facts)
 {
 	const struct cpa_profile *profile = facts->profile;
 	struct cpa_verdict_region *best = &facts->region;
-	double locks_s = contested_s(profile);
+	bool known = profile->teams && !profile->teams->trouble;
+	double most_s = 0, locks_s = known ? 0 : contested_s(profile);
 
 	best->serial_s = facts->path_s;
 	for (size_t i = 0; cpa_teams_any(profile) && i < profile->components; i++) {
@@ -267,23 +269,23 @@ static void find_region(struct cpa_facts *facts)
 		if (threads <= 0)
 			continue;
 		team = team_of(profile, component->slot);
-		if (team)
-			gain_s = team->balanced_saved_s;
-		else if (profile->teams && !profile->teams->trouble)
-			gain_s = 0; /* in the row of another component of the same name */
+		if (known) /* it may be in the row of another component of the same name */
+			gain_s = team ? team->balanced_saved_s : 0;
 		else
-			gain_s =
-				component->critical_path_s - component->total_s / threads - locks_s;
+			gain_s = component->critical_path_s - component->total_s / threads;
 		best->serial_s -= component->critical_path_s;
 		if (threads < ALONE)
 			add_alone(best, component);
-		if (gain_s <= best->gain_s)
+		best->all_s += fmax(gain_s, 0);
+		if (gain_s <= most_s)
 			continue;
+		most_s = gain_s;
 		best->component = component;
 		best->team = team;
 		best->threads = threads;
-		best->gain_s = gain_s;
 	}
+	best->gain_s = most_s - locks_s;
+	best->all_s = known ? profile->teams->balanced_saved_s : best->all_s - locks_s;
 	/* Tasks that threads run while they wait for a region's end are not in it, others are. */
 	best->serial_s = fmax(fmin(best->serial_s, facts->path_s - best->tasks_s), 0);
 	/* A master is a class of one thread, but what it does in a region is no serial part. */

@@ -49,6 +49,7 @@ struct cpa_verdict_region {
 	const struct cpa_team_figures *team;	       /* of it, from a journal; NULL: not known */
 	double threads;				       /* on average */
 	double gain_s;				       /* what perfect balance takes off the path */
+	double all_s;				       /* the same of all regions at once */
 	double serial_s;			       /* of the path, outside all regions; */
 	double tasks_s; /* in tasks: if any, serial_s is the most it can be */
 	const struct cpa_component_figures *alone; /* with most of the path, of one thread */

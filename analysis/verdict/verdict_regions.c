@@ -33,6 +33,42 @@ static bool is_alone(const struct cpa_facts *facts, struct cpa_verdict *verdict)
 	return true;
 }
 
+/* Regions whose threads do not share their work well: none of them costs much alone, all do. */
+static bool are_several(const struct cpa_facts *facts, struct cpa_verdict *verdict, double serial_s)
+{
+	const struct cpa_verdict_region *region = &facts->region;
+	struct cpa_figure path = cpa_format_seconds(facts->path_s);
+	char *gains;
+
+	if (!region->component || !cpa_verdict_matters(facts, region->all_s, serial_s))
+		return false;
+	gains = cpa_verdict_gain(facts, verdict, facts->path_s - region->all_s);
+	if (region->team) {
+		verdict->sentence = cpa_format_text(
+			"Uneven work in several parallel regions limits this program: with all of "
+			"them balanced the critical path of %s is %s shorter, %s of it by %s.",
+			path.text, cpa_format_seconds(region->all_s).text,
+			cpa_format_seconds(region->gain_s).text, region->component->name);
+		verdict->action =
+			cpa_format_text("Divide the work of each evenly among its threads, or try "
+					"schedule(dynamic): %s.",
+					gains);
+	} else {
+		verdict->sentence = cpa_format_text(
+			"Several parallel regions limit this program: of the critical path of %s they "
+			"have %s more than their work divided by their threads; the largest part of "
+			"that is in %s.",
+			path.text, cpa_format_seconds(region->all_s).text, region->component->name);
+		verdict->action = cpa_format_text(
+			"Divide their work evenly, or let their threads wait less for each other "
+			"(cpa run --journal shows the work of each): %s.",
+			gains);
+	}
+	verdict->slot = region->component->slot;
+	free(gains);
+	return true;
+}
+
 /* A parallel region of OpenMP whose threads do not share its work well. */
 bool cpa_verdict_is_region(const struct cpa_facts *facts, struct cpa_verdict *verdict)
 {
@@ -43,7 +79,7 @@ bool cpa_verdict_is_region(const struct cpa_facts *facts, struct cpa_verdict *ve
 	if (is_alone(facts, verdict))
 		return true;
 	if (!region->component || !cpa_verdict_matters(facts, region->gain_s, serial_s))
-		return false;
+		return are_several(facts, verdict, serial_s);
 	gains = cpa_verdict_gain(facts, verdict, facts->path_s - region->gain_s);
 	if (region->team && region->team->threads > 1) {
 		what = cpa_teams_uneven(region->team);

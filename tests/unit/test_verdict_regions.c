@@ -3,6 +3,7 @@
 #include "analysis/derived/teams.h"
 #include "tests/unit/verdict_run.h"
 #include "analysis/profile/components.h"
+#include "analysis/profile/modules.h"
 #include "analysis/profile/pag.h"
 
 /* A region of 3 instances, of which each thread has @parts parts in all. */
@@ -70,6 +71,61 @@ static void test_region(void **state)
 	expect_kind("work");
 }
 
+/* 0.7 s of the path of 8 s would not matter, those of all regions do. */
+static void test_several_regions(void **state)
+{
+	struct cpa_component_figures *region = add(CPA_REGION, "f() parallel at f.c:3", 6, 1);
+	struct cpa_team_thread team[4] = {
+		{ .tid = 11, .work_s = 6 }, { .work_s = 5.4 }, { .work_s = 5 }, { .work_s = 4.8 }
+	};
+	struct cpa_team_figures row = { .name = region->name,
+					.slot = region->slot,
+					.work_s = 21.2,
+					.most_s = 6,
+					.even_s = 5.3,
+					.balanced_saved_s = 0.7,
+					.threads = 4,
+					.thread = team };
+	struct cpa_teams teams = { .rows = 1, .row = &row, .balanced_saved_s = 2 };
+
+	(void)state;
+	region->total_s = 21.2;
+	add_region(region, 12);
+	expect_kind("work");
+	profile.teams = &teams;
+	profile.program.work_s = 22;
+	expect("region",
+	       "Uneven work in several parallel regions limits this program: with all of them "
+	       "balanced the critical path of 8.00 s is 2.00 s shorter, 700 ms of it by f() parallel "
+	       "at f.c:3.",
+	       "Divide the work of each evenly among its threads, or try schedule(dynamic): at most "
+	       "1.33 times as fast.");
+	assert_int_equal(verdict.slot, region->slot);
+	teams.balanced_saved_s = 0.7;
+	expect_kind("work");
+}
+
+/* Threads of the pool do what regions give them: their sums say nothing. */
+static void test_pool(void **state)
+{
+	struct cpa_component_figures *pool = add(CPA_THREAD, "OpenMP pool", 7, 7), *region;
+	struct cpa_module_figures module = { .path = (char *)"/usr/lib/libgomp.so.1.0.0" };
+
+	(void)state;
+	add_thread(pool->slot, 7);
+	add_thread(pool->slot, 1);
+	profile.program.work_s = 9;
+	expect_kind("imbalance");
+	profile.module = &module;
+	profile.modules = 1;
+	pool->module = 1;
+	expect_kind("imbalance"); /* no team is known */
+	region = add(CPA_REGION, "f() parallel at f.c:3", 7, 7);
+	region->total_s = 14;
+	add_region(region, 6);
+	expect_kind("work");
+}
+
 /* 5 s of the path are in a region of one thread, which is that of main. */
 static void test_region_alone(void **state)
 {
@@ -118,9 +174,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_region),
-		TEST(test_region_alone),
-		TEST(test_serial_beside_region),
+		TEST(test_region),	 TEST(test_several_regions),	  TEST(test_pool),
+		TEST(test_region_alone), TEST(test_serial_beside_region),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
