@@ -214,6 +214,18 @@ def held_before(results):
         sums(results, f"held by {holder}", found)
 
 
+def starved_across(results):
+    """Of waits for bytes that cross borders nothing is known, and the report says so."""
+    dump = f"{TMP}/starved.dump"
+    for steps in "SWPSRP", "WSPSRP":
+        subprocess.run([f"{BUILD}/tests/programs/wait_across", "pipe", steps], stdout=subprocess.DEVNULL,
+                       env=environment(dump, CPA_START="off"), check=True)
+        found = report(dump)
+        notes = [n for n in found["diagnostics"]["notes"] if n.startswith("How long readers of streams were starved")]
+        results.check(len(notes) == 1 and found["streams"][0]["reader_wait_s"] < 0.001,
+                   f"starved across borders, {steps}: {found['streams'][0]['reader_wait_s']:.4f} s, {notes}")
+
+
 def blocked_before(results):
     """A thread that was blocked when the part began did no work in it until then; what it waited is known."""
     dump = f"{TMP}/blocked.dump"
@@ -378,6 +390,7 @@ def main():
     passing(results)
     hampered(results)
     held_before(results)
+    starved_across(results)
     blocked_before(results)
     waits_across(results)
     time_outs_across(results)

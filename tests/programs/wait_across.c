@@ -40,6 +40,7 @@ enum how {
 	FUTEX,
 	CHILD,
 	SIGNAL,
+	PIPE,
 	EXPIRED,
 	EXPIRED_LOCK,
 	EXPIRED_SEMAPHORE,
@@ -59,6 +60,7 @@ static const char *const names[HOWS] = { "mutex",
 					 "futex",
 					 "child",
 					 "signal",
+					 "pipe",
 					 "expired",
 					 "expired_lock",
 					 "expired_semaphore" };
@@ -147,6 +149,10 @@ static void prepare(void)
 		pthread_sigmask(SIG_BLOCK, &set, NULL);
 		break;
 	}
+	case PIPE:
+		if (pipe(fds) < 0)
+			exit(2);
+		break;
 	case CHILD:
 		if (pipe(fds) < 0)
 			exit(2);
@@ -228,6 +234,13 @@ static void take(void)
 		sigwait(&set, &sig);
 		break;
 	}
+	case PIPE: {
+		char byte;
+
+		if (read(fds[0], &byte, 1) != 1)
+			exit(2);
+		break;
+	}
 	case EXPIRED:
 		pthread_mutex_lock(&mutex);
 		while (pthread_cond_timedwait(&cond, &mutex, &soon) == 0)
@@ -277,6 +290,10 @@ static void let(pthread_t waiting)
 		break;
 	case CHILD:
 		close(fds[1]);
+		break;
+	case PIPE:
+		if (write(fds[1], "", 1) != 1)
+			exit(2);
 		break;
 	default:
 		__atomic_store_n(&let_go, 1, __ATOMIC_RELEASE);
