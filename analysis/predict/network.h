@@ -3,8 +3,8 @@
  * analysis/predict/network.h - other costs of messages, as said on the command line
  *
  *	latency=TIME bandwidth=BYTES	of all streams: a message is under way for TIME (ns, us, ms,
- *					s), and its bytes as long as BYTES a second (K, M, G) need,
- *					in addition to the recorded time
+ *					s), and its bytes as long as BYTES a second (K, M, G) need, one
+ *					message of a stream after the other, in addition to the recorded time
  *	KIND:NAME=FACTOR		FACTOR times as long; KIND: pipe, unix, tcp, udp, eventfd, *; NAME:
  *					"writer -> reader", with * and ? for any characters
  */

@@ -148,6 +148,21 @@ static bool await(struct replay *replay, uint32_t thread, const struct cpa_step 
 	return false;
 }
 
+/* The message behind whose AWAIT @step is has been there for a while, but its bytes may have to wait for others. */
+static bool carry(struct replay *replay, uint32_t thread, const struct cpa_step *step)
+{
+	uint64_t ticks = takes(replay, thread, step - 1), now = cpa_engine_now(replay->engine);
+	uint64_t *carried;
+
+	if (ticks == UINT64_MAX || replay->thread[thread].forced)
+		return true;
+	carried = &replay->carried[replay->script->stream[step->object]];
+	if (*carried < replay->offer[step->object].at)
+		*carried = replay->offer[step->object].at;
+	*carried += step->value;
+	return *carried + ticks <= now ? true : pause_for(replay, thread, *carried + ticks - now);
+}
+
 static bool join(struct replay *replay, uint32_t thread, uint32_t other)
 {
 	struct replay_thread *joined = &replay->thread[other];
@@ -184,6 +199,8 @@ static bool operate(struct replay *replay, uint32_t thread, const struct cpa_ste
 		return true;
 	case CPA_STEP_AWAIT:
 		return await(replay, thread, step);
+	case CPA_STEP_CARRY:
+		return carry(replay, thread, step);
 	case CPA_STEP_POST:
 		replay_post(replay, step->object);
 		return true;
@@ -323,6 +340,7 @@ static void prepare(struct replay *replay)
 	replay->offer = xcalloc(script->offers + 1, sizeof(*replay->offer));
 	for (uint32_t i = 0; i < script->offers; i++)
 		replay->offer[i].waiters = nobody;
+	replay->carried = XCNEWVEC(uint64_t, script->streams + 1);
 	replay->oldest = replay->newest = CPA_NOWHERE;
 }
 
@@ -345,5 +363,6 @@ struct cpa_replay_result cpa_replay(const struct cpa_script *script,
 	free(replay.item);
 	free(replay.thread);
 	free(replay.offer);
+	free(replay.carried);
 	return replay.result;
 }

@@ -76,6 +76,7 @@ struct replay {
 		uint32_t by; /* the thread that made it */
 		struct replay_waiters waiters;
 	} * offer;
+	uint64_t *carried; /* [script->streams]: clock of the replay when the last byte so far had been carried */
 	const struct cpa_placement *placement;
 	uint32_t oldest, newest; /* of the blocked threads */
 	struct cpa_replay_result result;

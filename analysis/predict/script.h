@@ -40,6 +40,11 @@ enum cpa_step_kind {
 	CPA_STEP_JOIN,
 	CPA_STEP_PUT, /* `object` is a queue, `value` the number of an item, put once */
 	CPA_STEP_GET,
+	/*
+	 * Behind an AWAIT with a `value` of the same offer: the bytes of that message take `value` ticks, one
+	 * message of a stream after the other, before the ticks that the AWAIT says.
+	 */
+	CPA_STEP_CARRY,
 	CPA_STEPS
 };
 
@@ -113,6 +118,8 @@ struct cpa_script {
 	 */
 	uint64_t latency;
 	bool between; /* messages take their time between groups of cores alone */
+	uint32_t streams;
+	uint32_t *stream; /* [offers]: of a message that a CARRY is of, below `streams`; NULL: there is no CARRY */
 };
 
 #endif

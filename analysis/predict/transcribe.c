@@ -212,6 +212,7 @@ void cpa_transcript_free(struct cpa_transcript *transcript)
 	free(transcript->script.object);
 	free(transcript->script.item);
 	free(transcript->script.thread);
+	free(transcript->script.stream);
 	free(transcript->source);
 	free(transcript);
 }

@@ -42,7 +42,8 @@ struct cpa_activity_change {
 
 /*
  * What a message of a stream takes, from its write until a thread that waits for it goes on: fixed
- * + recorded * latency + per_byte * bytes, ticks. The latency is that of all waits of the run.
+ * + recorded * latency + per_byte * bytes, ticks; the bytes of each message after those of the ones before. The
+ * latency is that of all waits of the run.
  */
 struct cpa_transfer {
 	double fixed, recorded, per_byte;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* analysis/predict/transcribe_event.c - make the steps of one event */
+#include <libiberty/libiberty.h>
+
 #include "analysis/predict/transcribe_stages.h"
 
 static void emit_pause(struct transcribe *t, uint64_t ticks)
@@ -61,28 +63,54 @@ static void emit_on(struct transcribe *t, enum cpa_step_kind step, uint32_t *ind
 	transcribe_emit(t, step, index[row] - 1, 0);
 }
 
-/* The changed time of the message that @event waited for, or read, plus 1; 0: as recorded. */
-static uint64_t message(const struct transcribe *t, const struct cpa_history_event *event)
+/* What messages of the stream of @event take; NULL: as recorded. */
+static const struct cpa_transfer *transfer_of(const struct transcribe *t,
+					      const struct cpa_history_event *event)
 {
 	const struct cpa_transfer *transfer = t->changes->transfer;
-	double ticks;
 
 	if (!transfer || !event->stream || event->stream > t->cast->streams ||
 	    event->kind == CPA_EV_WRITE)
-		return 0;
+		return NULL;
 	transfer += event->stream;
-	if (transfer->fixed == 0 && transfer->recorded == 1 && transfer->per_byte == 0)
-		return 0;
-	ticks = transfer->fixed + transfer->recorded * (double)t->out->script.latency +
-		transfer->per_byte * (double)event->bytes;
-	return 1 + cpa_history_ticks(ticks + 0.5);
+	return transfer->fixed == 0 && transfer->recorded == 1 && transfer->per_byte == 0 ?
+		       NULL :
+		       transfer;
+}
+
+/* For how long the message that @event waited for, or read, is under way, plus 1; 0: as recorded. */
+static uint64_t under_way(const struct transcribe *t, const struct cpa_transfer *transfer)
+{
+	double latency = (double)t->out->script.latency;
+
+	return transfer ?
+		       1 + cpa_history_ticks(transfer->fixed + transfer->recorded * latency + 0.5) :
+		       0;
+}
+
+/* The bytes that @event took are carried, from when the first of its writes, offer @number, was made. */
+static void emit_carry(struct transcribe *t, const struct cpa_history_event *event,
+		       const struct cpa_transfer *transfer, uint32_t number)
+{
+	struct cpa_script *script = &t->out->script;
+	uint64_t ticks = cpa_history_ticks(transfer->per_byte * (double)event->bytes + 0.5);
+
+	if (!ticks)
+		return;
+	if (!script->stream) {
+		script->streams = t->cast->streams;
+		script->stream = XCNEWVEC(uint32_t, script->offers + 1);
+	}
+	script->stream[number] = event->stream - 1;
+	transcribe_emit(t, CPA_STEP_CARRY, number, ticks);
 }
 
 /* Add waits for the releases that the recorded acquire met. Return their number. */
 static uint32_t emit_awaits(struct transcribe *t, const struct cpa_history_event *event)
 {
-	uint64_t takes = message(t, event);
-	uint32_t met = 0;
+	const struct cpa_transfer *transfer = transfer_of(t, event);
+	uint64_t ticks = under_way(t, transfer);
+	uint32_t met = 0, awaits = 0;
 
 	for (uint32_t i = 0; i < event->causes; i++) {
 		uint32_t *number, thread = transcribe_thread(t, event->cause[i].thread);
@@ -92,8 +120,11 @@ static uint32_t emit_awaits(struct transcribe *t, const struct cpa_history_event
 		if (!cause || !transcribe_ordered(t, event, cause))
 			continue;
 		met++;
-		if (*number && !t->thread[thread].removed)
-			transcribe_emit(t, CPA_STEP_AWAIT, *number - 1, takes);
+		if (!*number || t->thread[thread].removed)
+			continue;
+		transcribe_emit(t, CPA_STEP_AWAIT, *number - 1, ticks);
+		if (transfer && ++awaits == 1)
+			emit_carry(t, event, transfer, *number - 1);
 	}
 	return met;
 }

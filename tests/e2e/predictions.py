@@ -182,6 +182,13 @@ def check_network(results, build, folder):
             near(long - short, 2 * ROUNDS * more),
             f"{options}: {long - short:.6f} s more, {2 * ROUNDS} messages of {more} s each",
         )
+    # Three stages that pass 4 messages of 16 bytes on: those of a pipe are carried one after the other.
+    stages = record(build, folder, "streams", "balanced")
+    row = report(build, stages, "--cores", "64", "--network", "bandwidth=16")["predictions"][0]
+    results.check(
+        4 + 1 <= row["changed_s"] <= 4 + 1 + row["unchanged_s"],
+        f"bytes go one after the other: {row['changed_s']:.6f} s, {row['unchanged_s']:.6f} s as it is",
+    )
     apart = ("--cores", "2", "--group", "0:main 1:*")
     together = ("--cores", "2", "--group", "0-1:*")
     slow = ("--network", "latency=100ms")

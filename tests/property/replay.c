@@ -11,9 +11,12 @@
 #include "tests/property/claims.h"
 #include "tests/property/replay_slow.h"
 
-#define LOCKS  3
-#define SEMS   1
-#define QUEUES 2
+#define LOCKS	3
+#define SEMS	1
+#define QUEUES	2
+#define STREAMS 2
+
+static uint32_t stream[MAKER_STEPS]; /* of the script */
 
 enum { BARRIER = LOCKS + SEMS, QUEUE, OBJECTS = QUEUE + QUEUES };
 
@@ -74,6 +77,14 @@ static void make_section(void)
 	run.held[lock] = !run.held[lock];
 }
 
+/* Wait for @offer, a message unless @value is 0, whose bytes may have to wait for others of its stream. */
+static void make_await(uint32_t offer, uint64_t value)
+{
+	make_step(work(), CPA_STEP_AWAIT, offer, value);
+	if (value && some(2))
+		make_step(0, CPA_STEP_CARRY, offer, some(30));
+}
+
 static void make_any_step(void)
 {
 	switch (some(run.recorded ? 28 : 14)) {
@@ -87,9 +98,8 @@ static void make_any_step(void)
 		make_step(work(), CPA_STEP_OFFER, run.offers++, 0);
 		break;
 	case 3:
-		make_step(work(), CPA_STEP_AWAIT,
-			  (uint32_t)some(run.offers + !some(run.recorded ? 1000 : 20)),
-			  run.recorded || some(2) ? 0 : 1 + some(30));
+		make_await((uint32_t)some(run.offers + !some(run.recorded ? 1000 : 20)),
+			   run.recorded || some(2) ? 0 : 1 + some(30));
 		break;
 	case 4:
 	case 5:
@@ -188,6 +198,10 @@ static void make_random(void)
 	}
 	maker.script.offers = run.offers + 1;
 	maker.script.between = some(2);
+	maker.script.streams = STREAMS;
+	maker.script.stream = stream;
+	for (uint32_t i = 0; i < maker.script.offers; i++)
+		stream[i] = (uint32_t)some(STREAMS);
 	for (uint32_t q = 0; q < QUEUES; q++)
 		if (2 * run.items[q] + q > maker.script.items)
 			maker.script.items = 2 * run.items[q] + q;

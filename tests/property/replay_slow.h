@@ -44,6 +44,7 @@ static struct slow {
 	bool put[MAKER_ITEMS], offered[MAKER_STEPS];
 	uint64_t offered_at[MAKER_STEPS]; /* tick, */
 	uint32_t offered_by[MAKER_STEPS]; /* and thread */
+	uint64_t carried[MAKER_STEPS];	  /* tick up to which a stream carries bytes */
 	const struct cpa_placement *placement;
 	struct cpa_replay_result result;
 } slow;
@@ -83,13 +84,17 @@ static void slow_wake(int t)
 	turns_need((uint32_t)t, slow.script->latency);
 }
 
+/* Whether what was offered is of the thread's own group, and messages within one take no time. */
+static bool slow_is_near(uint32_t t, uint32_t offer)
+{
+	return slow.script->between &&
+	       slow.placement->group[t] == slow.placement->group[slow.offered_by[offer]];
+}
+
 /* A message that was sent arrives so many ticks from now; -1: it takes no time of its own. */
 static int64_t slow_arrives(uint32_t t, const struct cpa_step *step)
 {
-	uint32_t from = slow.offered_by[step->object];
-
-	if (!step->value ||
-	    (slow.script->between && slow.placement->group[t] == slow.placement->group[from]))
+	if (!step->value || slow_is_near(t, step->object))
 		return -1;
 	return (int64_t)(slow.offered_at[step->object] + step->value - 1) - (int64_t)turns.now;
 }
@@ -121,6 +126,24 @@ static bool slow_await(uint32_t t, const struct cpa_step *step)
 		return true;
 	turns_rest(t);
 	turns_delay(t, (uint64_t)slow_arrives(t, step));
+	return false;
+}
+
+static bool slow_carry(uint32_t t, const struct cpa_step *step)
+{
+	uint64_t at = slow.offered_at[step->object], end;
+	uint64_t *carried = &slow.carried[slow.script->stream[step->object]];
+
+	if (!slow.offered[step->object] || slow.thread[t].let_go || slow_is_near(t, step->object))
+		return true;
+	*carried = (at > *carried ? at : *carried) + step->value;
+	end = *carried + step[-1].value - 1;
+	if (end <= turns.now)
+		return true;
+	turns_rest(t);
+	turns_delay(t, end - turns.now);
+	slow.thread[t].at++;
+	slow.thread[t].operating = false;
 	return false;
 }
 
@@ -337,6 +360,8 @@ static bool slow_operate(uint32_t t, const struct cpa_step *step)
 		return true;
 	case CPA_STEP_AWAIT:
 		return slow_await(t, step);
+	case CPA_STEP_CARRY:
+		return slow_carry(t, step);
 	case CPA_STEP_POST:
 		slow.tokens[step->object]++;
 		slow_wake(slow_oldest(false, SLOW_SEM, step->object, false));

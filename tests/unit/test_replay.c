@@ -350,6 +350,39 @@ static void test_semaphore_and_offers(void **state)
 	assert_int_equal(end_on(2, 0), 75);
 }
 
+/* Two messages of @value ticks for their bytes each, made at 10, which two threads wait for: the end. */
+static uint64_t end_of_messages(uint32_t *stream, uint64_t value, bool between)
+{
+	make_script(3);
+	maker.script.offers = 2;
+	maker.script.stream = stream;
+	maker.script.streams = 2;
+	maker.script.between = between;
+	make_thread(false, 0);
+	make_step(10, CPA_STEP_OFFER, 0, 0);
+	make_step(0, CPA_STEP_OFFER, 1, 0);
+	make_exit(0);
+	for (unsigned i = 0; i < 2; i++) {
+		make_thread(false, 0);
+		make_step(0, CPA_STEP_AWAIT, i, 1 + 7);
+		make_step(0, CPA_STEP_CARRY, i, value);
+		make_exit(1);
+	}
+	return end_on(3, 0);
+}
+
+/* Bytes of one stream are carried one after the other, those of two at the same time; the 7 ticks come on top. */
+static void test_carry(void **state)
+{
+	uint32_t one[2] = { 1, 1 }, two[2] = { 0, 1 };
+
+	(void)state;
+	assert_int_equal(end_of_messages(one, 100, false), 10 + 2 * 100 + 7 + 1);
+	assert_int_equal(end_of_messages(two, 100, false), 10 + 100 + 7 + 1);
+	/* In one group of cores they take what they did. */
+	assert_int_equal(end_of_messages(one, 100, true), 10 + 3 + 1);
+}
+
 static void test_create_and_join(void **state)
 {
 	(void)state;
@@ -504,6 +537,7 @@ int main(void)
 		cmocka_unit_test(test_readers_and_writer),
 		cmocka_unit_test(test_barrier),
 		cmocka_unit_test(test_semaphore_and_offers),
+		cmocka_unit_test(test_carry),
 		cmocka_unit_test(test_create_and_join),
 		cmocka_unit_test(test_queue),
 		cmocka_unit_test(test_bounded_queue),
