@@ -2,19 +2,15 @@
 #include "preload/libc/settings.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "preload/libc/log.h"
 #include "shadow/store/by.h"
-#include "shadow/store/kernel.h"
 #include "shadow/store/size.h"
 #include "shadow/store/timespec.h"
 
@@ -23,7 +19,6 @@
 #define DEFAULT_COMPONENTS 1024
 #define FEWEST_COMPONENTS  64
 #define MOST_COMPONENTS	   4096
-#define LOOKS		   64 /* of the arguments of a command */
 
 /* The environment variable as a decimal number within [@low, @high], else @otherwise. */
 static unsigned number(const char *name, unsigned low, unsigned high, unsigned otherwise)
@@ -129,48 +124,24 @@ static const char *base(const char *path)
 	return strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 }
 
-/* The file of the option -o, as compilers have it; "": none, or it is elsewhere, as temporary files are. */
-static const char *output(char *const *arguments)
+/* What follows @option in @arguments; "": it is not there. */
+static const char *value_of(char *const *arguments, const char *option)
 {
 	for (; arguments[0] && arguments[1]; arguments++)
-		if (strcmp(arguments[0], "-o") == 0)
-			return arguments[1][0] == '/' ? "" : arguments[1];
+		if (strcmp(arguments[0], option) == 0)
+			return arguments[1];
 	return "";
 }
 
-static bool is_in(const char *path, const char *folder)
+/*
+ * What compilers call their work: the file of -o if that is a relative path, or else, as for the parts of gcc, whose
+ * output is a temporary file, the name of the source. No file is looked for: it may be on a server that does not answer.
+ */
+static const char *work_of(char *const *arguments)
 {
-	size_t n = folder ? strlen(folder) : 0;
+	const char *output = value_of(arguments, "-o");
 
-	while (n && folder[n - 1] == '/')
-		n--;
-	return n && strncmp(path, folder, n) == 0 && path[n] == '/' &&
-	       path + n + strspn(path + n, "/") == base(path);
-}
-
-/* Whether @word is the name of a file with a suffix, which exists and is not a temporary one, as of gcc. */
-static bool is_file(const char *word)
-{
-	const char *name = base(word), *dot = strchr(name, '.');
-	struct stat s;
-
-	return *word != '-' && dot && dot != name && dot[1] && !is_in(word, P_tmpdir) &&
-	       !is_in(word, getenv("TMPDIR")) &&
-	       !cpa_kernel(SYS_newfstatat, AT_FDCWD, word, &s, AT_NO_AUTOMOUNT) &&
-	       S_ISREG(s.st_mode);
-}
-
-/* The last of @arguments that is_file(), among the last LOOKS; "": none. */
-static const char *last_file(char *const *arguments)
-{
-	char *const *end = arguments;
-
-	while (*end)
-		end++;
-	for (unsigned i = 0; i < LOOKS && end > arguments; i++)
-		if (is_file(*--end))
-			return *end;
-	return "";
+	return *output && *output != '/' ? output : value_of(arguments, "-dumpbase");
 }
 
 /* Write @word to @to if it is a short word: nothing that may be a text, or a secret. */
@@ -190,13 +161,7 @@ void cpa_settings_argument(char *to, size_t size, char *const *arguments)
 	const char *word = arguments[0] && arguments[1] ? arguments[1] : "";
 
 	memset(to, 0, size);
-	if (*word != '-') {
-		put_word(to, size, base(word));
-		return;
-	}
-	put_word(to, size, base(output(arguments + 1)));
-	if (!*to)
-		put_word(to, size, base(last_file(arguments + 1)));
+	put_word(to, size, base(*word == '-' ? work_of(arguments + 1) : word));
 }
 
 static size_t append(char *to, size_t at, size_t size, const char *text)

@@ -45,8 +45,8 @@ void cpa_settings_command(char to[CPA_COMMAND]);
 
 /*
  * Write to @to, of @size bytes, a word that tells what is called by @arguments, as main() has them: the first one,
- * such as "clone" of git or the name of a file; if that is an option the file of -o, or else the last file that is
- * named and exists. The empty text if it is no short word. It asks the kernel for files: no errno is kept.
+ * such as "clone" of git or the name of a file; if that is an option the file of -o, or else that of gcc's -dumpbase.
+ * The empty text if it is no short word.
  */
 void cpa_settings_argument(char *to, size_t size, char *const *arguments);
 
