@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <netinet/ip.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -74,6 +75,20 @@ static bool is_any(const struct cpa_end *end)
 	       (!end->low || (old_of(end, &a) && !memcmp(a.byte, none, sizeof(none))));
 }
 
+/*
+ * Whether the connection of @fd goes by the loopback interface: its packets may be as long as IP has them, and those of
+ * others are shorter. The list of interfaces is behind a lock of the kernel's that changes of the network hold: a
+ * connection to another machine must not wait for that.
+ */
+static bool goes_by_loopback(int fd)
+{
+	int packet = 0;
+	socklen_t size = sizeof(packet);
+
+	return !cpa_kernel(SYS_getsockopt, fd, IPPROTO_IP, IP_MTU, &packet, &size) &&
+	       packet >= IP_MAXPACKET;
+}
+
 /* Whether an interface has the address of IPv4 @end. @fd: any socket. */
 static bool has_interface(int fd, const struct cpa_end *end)
 {
@@ -99,7 +114,7 @@ bool cpa_end_is_near(int fd, const struct cpa_end *own, const struct cpa_end *ot
 	if (!old_of(own, &a) || !old_of(other, &b))
 		return false;
 	return (a.byte[0] == IN_LOOPBACKNET && b.byte[0] == IN_LOOPBACKNET) ||
-	       has_interface(fd, other);
+	       (goes_by_loopback(fd) && has_interface(fd, other));
 }
 
 static uint64_t internet_key(enum cpa_stream_kind kind, const struct cpa_end *end, bool any)

@@ -27,7 +27,8 @@ CPA_HIDDEN bool cpa_end_of(const void *address, socklen_t size, struct cpa_end *
 
 /*
  * Whether @other, to which the socket @fd at @own is connected, is an address of this machine: the same, or both of
- * loopback, or, of IPv4, one of the first CPA_INTERFACES that the interfaces have, which takes a system call.
+ * loopback, or, of IPv4, one of the first CPA_INTERFACES that the interfaces have, which takes two
+ * system calls, or one if the connection leaves the machine.
  */
 #define CPA_INTERFACES 16u
 CPA_HIDDEN bool cpa_end_is_near(int fd, const struct cpa_end *own, const struct cpa_end *other);
