@@ -175,7 +175,7 @@ static char *class_name(const struct cpa_build *build, uint32_t row)
 	return xstrdup(place->name ? place->name : "?");
 }
 
-/* "a", or "a, b", or "a, b, ..." */
+/* "a", or "a and b", or "a and b, ..." if there may be more; a name may have a comma: "sh, forked". */
 static char *end_name(const struct cpa_build *build, const uint32_t rows[])
 {
 	char *all = NULL;
@@ -184,7 +184,7 @@ static char *end_name(const struct cpa_build *build, const uint32_t rows[])
 	for (; i < CPA_STREAM_ENDS && rows[i]; i++) {
 		char *name = class_name(build, rows[i]);
 
-		all = all ? reconcat(all, all, ", ", name, NULL) : xstrdup(name);
+		all = all ? reconcat(all, all, " and ", name, NULL) : xstrdup(name);
 		free(name);
 	}
 	if (i == CPA_STREAM_ENDS)

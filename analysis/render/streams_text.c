@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/derived/find.h"
 #include "analysis/render/parts_text.h"
 #include "analysis/util/format.h"
 #include "analysis/profile/streams.h"
@@ -113,6 +114,34 @@ static size_t count_inside(const struct cpa_profile *profile)
 	return inside;
 }
 
+/*
+ * " Of sort it is that of its 2 processes." for the classes of threads at the sides that others wait for; "" if none
+ * of them has several. The caller frees it.
+ */
+static char *share_paths(const struct cpa_profile *profile)
+{
+	char *text = xstrdup("");
+
+	for (size_t i = 0; i < profile->streams; i++) {
+		const struct cpa_stream_figures *stream = &profile->stream[i];
+		bool writer = strcmp(cpa_stream_limit(stream), "writer") == 0;
+		const char *name = writer ? stream->from : stream->to;
+		struct cpa_processes_of of;
+		char *said;
+
+		if (!cpa_stream_is_inside(stream) ||
+		    strcmp(cpa_stream_limit(stream), "neither") == 0)
+			continue;
+		of = cpa_find_processes(profile,
+					writer ? stream->writer.slot : stream->reader.slot);
+		said = cpa_format_text(" Of %s it is that of its %zu processes.", name, of.n);
+		if (of.n > 1 && !strstr(text, said))
+			text = reconcat(text, text, said, NULL);
+		free(said);
+	}
+	return text;
+}
+
 static void put_foot(const struct cpa_page *page, const struct cpa_profile *profile, size_t shown,
 		     size_t top)
 {
@@ -121,9 +150,11 @@ static void put_foot(const struct cpa_page *page, const struct cpa_profile *prof
 					       cpa_format_count(outside).text,
 					       outside == 1 ? " has" : "s have") :
 			       xstrdup("");
+	char *shares = share_paths(profile);
 	char *note = concat("starved: how long readers waited for data; blocked: writers for "
 			    "room; limit: the side that the other one waits for; path: its "
 			    "threads' share of the critical path.",
+			    shares,
 			    are_predicted(profile) ? " saves: of the run, replayed, if messages "
 						     "took no time and found room." :
 						     "",
@@ -131,6 +162,7 @@ static void put_foot(const struct cpa_page *page, const struct cpa_profile *prof
 
 	cpa_page_foot(page, shown, top, note);
 	free(note);
+	free(shares);
 	free(more);
 }
 

@@ -3,6 +3,7 @@
 #include <libiberty/libiberty.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/derived/find.h"
 #include "analysis/util/format.h"
@@ -97,6 +98,7 @@ bool cpa_verdict_is_stage(const struct cpa_facts *facts, struct cpa_verdict *ver
 	const struct cpa_component_figures *stage = facts->stage;
 	const char *name, *other;
 	char *gains, *function, *process;
+	bool several;
 
 	if (!stage || !cpa_verdict_matters(facts, stage->saved_s, facts->queue_gain_s))
 		return false;
@@ -106,13 +108,14 @@ bool cpa_verdict_is_stage(const struct cpa_facts *facts, struct cpa_verdict *ver
 		name = facts->stream->to;
 		other = facts->stream->from;
 	}
+	several = strstr(other, " and ") != NULL;
 	gains = cpa_verdict_gain(facts, verdict, facts->path_s - stage->saved_s);
 	function = in_function(facts, stage->critical_path_s);
 	process = in_process(facts->profile, stage->slot);
 	verdict->sentence = cpa_format_text(
-		"A stage limits this program: %s waits for %s, which has %s of the %s of the "
+		"A stage limits this program: %s wait%s for %s, which has %s of the %s of the "
 		"critical path (%s)%s.",
-		other, name, cpa_format_seconds(stage->critical_path_s).text,
+		other, several ? "" : "s", name, cpa_format_seconds(stage->critical_path_s).text,
 		cpa_format_seconds(facts->path_s).text,
 		cpa_format_percent(stage->critical_path_s, facts->path_s).text, function);
 	verdict->action = cpa_format_text(

@@ -209,6 +209,10 @@ def check_pipeline(results, folder):
     ).stdout
     results.check("grep -> sort" in text, "the text names writer and reader")
     dump.unlink()
+    run(["sh", "-c", "seq 100000 | sort -n | sort -rn | tail -1"], dump)
+    text = " ".join(ask("--level", "stream", dump).split())
+    results.check("Of sort it is that of its 2 processes." in text, "the text says whose the path is")
+    dump.unlink()
 
 
 def check_stage(results, folder):

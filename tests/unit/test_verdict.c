@@ -340,6 +340,10 @@ static void test_stage(void **state)
 	       "Make grep cheaper, or divide its work among several; faster others gain nothing: "
 	       "at most 2.00 times as fast on 4 processors, more on more of them.");
 	components[0].name = "grep";
+	streams[0].to = "sort and head";
+	expect_kind("stage");
+	assert_non_null(strstr(verdict.sentence, "program: sort and head wait for grep, which"));
+	streams[0].to = "sort";
 	/* Two processes of one name. */
 	threads[0].process = 1;
 	threads[0].tid = 4711;
