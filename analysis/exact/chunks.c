@@ -149,9 +149,11 @@ static void number_turns(struct cpa_chunk *chunk, size_t n, const struct cpa_sti
 		taken[chunk[i].stint] = 0;
 	if (most - least > 1)
 		return;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		chunk[i].order = (uint64_t)taken[chunk[i].stint]++ << 32 |
 				 stints->stint[chunk[i].stint].strand;
+		chunk[i].turn = true;
+	}
 	for (size_t i = 0; i < n; i++)
 		taken[chunk[i].stint] = 0;
 }
@@ -225,4 +227,51 @@ void cpa_chunks_deal(const struct cpa_stints *stints, const struct cpa_stint *co
 				first = i;
 		work[first] += (double)chunk[k].work;
 	}
+}
+
+/* Add @work to the first of a heap of @n sums, the least, which sinks to its place. */
+static void add_to_least(double *sum, size_t n, double work)
+{
+	double grown = sum[0] + work;
+	size_t at = 0, below = 1;
+
+	while (below < n) {
+		if (below + 1 < n && sum[below + 1] < sum[below])
+			below++;
+		if (sum[below] >= grown)
+			break;
+		sum[at] = sum[below];
+		at = below;
+		below = 2 * at + 1;
+	}
+	sum[at] = grown;
+}
+
+double cpa_chunks_ticks(const struct cpa_chunk *chunk, size_t count, double rest, uint32_t threads)
+{
+	double *sum = XNEWVEC(double, threads), most = 0;
+	uint32_t turn = 0;
+
+	for (uint32_t i = 0; i < threads; i++)
+		sum[i] = rest / threads;
+	for (size_t i = 0; i < count; i++) {
+		if (chunk[i].turn)
+			sum[turn] += (double)chunk[i].work;
+		else
+			add_to_least(sum, threads, (double)chunk[i].work);
+		turn = turn + 1 < threads ? turn + 1 : 0;
+	}
+	for (uint32_t i = 0; i < threads; i++)
+		most = sum[i] > most ? sum[i] : most;
+	free(sum);
+	return most;
+}
+
+bool cpa_chunks_are_shares(const struct cpa_chunk *chunk, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < i; k++)
+			if (chunk[i].stint == chunk[k].stint)
+				return false;
+	return true;
 }

@@ -23,6 +23,7 @@ struct cpa_chunk {
 	uint64_t work;	/* ticks */
 	uint32_t stint; /* of the thread that took it */
 	uint32_t node;	/* row of the event at which it was taken */
+	bool turn;	/* those of its round were taken in turns */
 };
 
 struct cpa_chunks {
@@ -46,5 +47,15 @@ size_t cpa_chunks_of(const struct cpa_chunks *chunks, const struct cpa_stints *s
  */
 void cpa_chunks_deal(const struct cpa_stints *stints, const struct cpa_stint *const *round,
 		     size_t n, const struct cpa_chunk *chunk, size_t count, double *work);
+
+/*
+ * Ticks that @threads threads need for the @count chunks of a round, at least one, and for @rest more, of which
+ * each has its share: chunks go to the thread that is free first, in their order, or in turns if that is how
+ * they were taken.
+ */
+double cpa_chunks_ticks(const struct cpa_chunk *chunk, size_t count, double rest, uint32_t threads);
+
+/* Whether each of the @count chunks is all that a thread has: a static schedule divided the loop. */
+bool cpa_chunks_are_shares(const struct cpa_chunk *chunk, size_t count);
 
 #endif

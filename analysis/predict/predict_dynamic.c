@@ -59,19 +59,6 @@ static bool is_dynamic(const struct inquiry *q, const struct cpa_stint *const *r
 	return false;
 }
 
-/*
- * Whether each of @n threads took one chunk only: a static schedule gave it all its iterations at
- * once.
- */
-static bool are_shares(const struct cpa_chunk *chunk, size_t count, size_t n)
-{
-	for (size_t i = 0; i < count; i++)
-		for (size_t k = 0; k < i; k++)
-			if (chunk[i].stint == chunk[k].stint)
-				return false;
-	return count == n;
-}
-
 static void deal_evenly(double sum, size_t n, double *work)
 {
 	for (size_t i = 0; i < n; i++)
@@ -108,7 +95,7 @@ bool predict_dynamic_round(struct inquiry *q, struct predict_dynamic *d,
 	if (all->tasks || is_ordered(d, stints, round, n)) {
 		leave(round, n, work);
 		q->dealt.left += all->work;
-	} else if (count && !are_shares(chunk, count, n)) {
+	} else if (count && !(count == n && cpa_chunks_are_shares(chunk, count))) {
 		cpa_chunks_deal(stints, round, n, chunk, count, work);
 		q->dealt.chunks += count;
 		q->dealt.ticks += all->work;

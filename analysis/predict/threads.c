@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/exact/chunks.h"
 #include "analysis/exact/exact.h"
 #include "analysis/exact/pieces.h"
 #include "analysis/derived/teams.h"
@@ -18,8 +19,9 @@
 #include "analysis/util/format.h"
 
 static const char *const limits[] = {
-	"Each thread has a processor. Loops are divided among the threads as unevenly as they were, work that "
-	"one thread had alone stays so, and tasks go to the next free thread.",
+	"Each thread has a processor. Tasks, and chunks of loops that the journal has (schedule dynamic, guided, or "
+	"runtime), go to the next free thread. Other loops are divided among the threads as unevenly as they were, "
+	"and work that one thread had alone stays so.",
 	"Not in it: waits for locks and ordered sections, the time of the runtime, caches and memory.",
 };
 
@@ -42,6 +44,8 @@ struct answer {
 	struct cpa_journal_file file;
 	struct cpa_stints *stints;
 	struct cpa_pieces *pieces;
+	struct cpa_chunks *chunks;
+	size_t chunk; /* the first of the next round */
 	struct cpa_names names;
 	struct cpa_stint_finder finder;
 	size_t regions;
@@ -81,10 +85,26 @@ static struct region *region_of(struct answer *a, uint32_t component)
 	return &a->region[a->regions++];
 }
 
+/* What the @count chunks of @round, and what is around them, take with @threads threads; ticks. */
+static double dealt(const struct cpa_round *round, const struct cpa_chunk *chunk, size_t count,
+		    uint32_t threads)
+{
+	double rest = (double)round->work;
+
+	for (size_t i = 0; i < count; i++)
+		rest -= (double)chunk[i].work;
+	return cpa_chunks_ticks(chunk, count, rest, threads);
+}
+
 static void add_round(struct answer *a, const struct cpa_round *round)
 {
 	struct region *region = region_of(a, round->stint->region);
+	const struct cpa_chunk *chunk = &a->chunks->chunk[a->chunk];
+	size_t count = cpa_chunks_of(a->chunks, a->stints, a->chunk, round->stint);
+	bool known = count && !round->tasks &&
+		     !(count == round->threads && cpa_chunks_are_shares(chunk, count));
 
+	a->chunk += count;
 	region->rounds++;
 	region->tasks += round->tasks;
 	region->work += (double)round->work;
@@ -93,7 +113,8 @@ static void add_round(struct answer *a, const struct cpa_round *round)
 		region->threads = round->threads;
 	a->model += cpa_round_ticks(a->pieces, round, round->threads);
 	for (size_t i = 0; i < a->sizes->count; i++)
-		a->path[i] += cpa_round_ticks(a->pieces, round, a->sizes->size[i]);
+		a->path[i] += known ? dealt(round, chunk, count, a->sizes->size[i]) :
+				      cpa_round_ticks(a->pieces, round, a->sizes->size[i]);
 }
 
 static void weigh(void *argument, size_t strand, uint32_t number, uint64_t weight, uint64_t *lanes)
@@ -171,6 +192,7 @@ static const char *read_answer(struct answer *a)
 
 	a->stints = cpa_stints_read(&a->file);
 	a->pieces = cpa_pieces_read(&a->file, a->stints);
+	a->chunks = cpa_chunks_read(&a->file, a->stints);
 	why = trouble(a, find_paths(a));
 	for (size_t i = 0; !why && i < a->pieces->rounds; i++)
 		add_round(a, &a->pieces->round[i]);
@@ -343,6 +365,7 @@ int cpa_threads_answer(struct cpa_dump *dump, const struct cpa_profile *profile,
 	}
 	free(a.region);
 	cpa_names_fini(&a.names);
+	cpa_chunks_free(a.chunks);
 	cpa_pieces_free(a.pieces);
 	cpa_stints_free(a.stints);
 	cpa_journal_close(&a.file);

@@ -22,15 +22,21 @@ from profiled import BUILD, read
 from results import Results
 
 FOLDER = pathlib.Path(__file__).parent
-PROGRAMS = {"tasks.c": ("unequal", "tree", "wavefront", "chain", "serial"), "balanced.c": ("even",)}
+# Source, schedule of its loops, shapes.
+PROGRAMS = (
+    ("tasks.c", "static", ("unequal", "tree", "wavefront", "chain", "serial")),
+    ("balanced.c", "static", ("even",)),
+    ("balanced.c", "dynamic,4", ("triangle", "block")),
+    ("balanced.c", "static,4", ("triangle",)),
+)
 RECORDED = (1, 2, 4)
 TRIED = [threads for threads in (1, 2, 4) if threads <= len(os.sched_getaffinity(0))]
 TRIES = 9
 MEDIAN, WORST = 0.03, 0.08
 
 
-def profiled_run(folder, program, shape, threads):
-    dump, _ = record(folder, program, shape, threads, "static")
+def profiled_run(folder, program, shape, threads, schedule):
+    dump, _ = record(folder, program, shape, threads, schedule)
     return dump, read(dump)["program"]
 
 
@@ -48,12 +54,13 @@ def predict(dump):
     return {row["threads"]: row["critical_path_s"] for row in json.loads(done.stdout)["predictions"]}
 
 
-def check(errors, folder, program, shape):
+def check(errors, folder, program, shape, schedule):
     real = {}
     for threads in TRIED:
-        real[threads] = min(share(profiled_run(folder, program, shape, threads)[1]) for _ in range(TRIES))
+        tried = [profiled_run(folder, program, shape, threads, schedule)[1] for _ in range(TRIES)]
+        real[threads] = min(map(share, tried))
     for recorded in RECORDED:
-        dump, profile = profiled_run(folder, program, shape, recorded)
+        dump, profile = profiled_run(folder, program, shape, recorded, schedule)
         for threads, path_s in predict(dump).items():
             # One thread takes all work, by definition. With one recorded nobody sees which part of a program without tasks is serial.
             if threads in (1, recorded) or (recorded == 1 and shape == "serial"):
@@ -61,17 +68,17 @@ def check(errors, folder, program, shape):
             found = path_s / profile["critical_path_s"] * share(profile)
             off = found / real[threads] - 1
             errors.append(abs(off))
-            print(f"# {program.name:14} {shape:10} {recorded} -> {threads}: "
+            print(f"# {program.name:14} {shape:10} {schedule:9} {recorded} -> {threads}: "
                   f"path / work {found:.3f}, really {real[threads]:.3f}, {100 * off:+.1f} %")
 
 
 def main():
     results, errors = Results(), []
     folder = pathlib.Path(tempfile.mkdtemp(prefix="threads.", dir=os.environ.get("CPA_TMP")))
-    for source, shapes in PROGRAMS.items():
+    for source, schedule, shapes in PROGRAMS:
         for program in builds(results, folder, FOLDER / source, shapes[0]):
             for shape in shapes:
-                check(errors, folder, program, shape)
+                check(errors, folder, program, shape, schedule)
     median, worst = statistics.median(errors), max(errors)
     results.compare(median <= MEDIAN, "median error", f"{median:.3f}", f"{MEDIAN}")
     results.compare(worst <= WORST, "largest error", f"{worst:.3f}", f"{WORST}")

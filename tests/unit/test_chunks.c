@@ -31,6 +31,36 @@ static void test_static_becomes_dynamic(void **state)
 	assert_true(work[1] == 5 + 2 + 10 + 5);
 }
 
+/* On other numbers of threads: each has its share of what is around the chunks. */
+static void test_other_threads(void **state)
+{
+	static struct cpa_chunk chunk[] = {
+		{ .work = 8 }, { .work = 1 }, { .work = 1 },
+		{ .work = 1 }, { .work = 5 }, { .work = 4 },
+	};
+
+	(void)state;
+	assert_true(cpa_chunks_ticks(chunk, COUNT(chunk), 12, 1) == 12 + 20);
+	/* 8, and 1, 1, 1, 5; then 8, 4. */
+	assert_true(cpa_chunks_ticks(chunk, COUNT(chunk), 12, 2) == 6 + 12);
+	/* 8; 1, 1, 4; 1, 5. */
+	assert_true(cpa_chunks_ticks(chunk, COUNT(chunk), 12, 3) == 4 + 8);
+	assert_true(cpa_chunks_ticks(chunk, COUNT(chunk), 12, 12) == 1 + 8);
+	for (size_t i = 0; i < COUNT(chunk); i++)
+		chunk[i].turn = true;
+	/* 8, 1, 5; and 1, 1, 4. */
+	assert_true(cpa_chunks_ticks(chunk, COUNT(chunk), 12, 2) == 6 + 14);
+}
+
+static void test_shares(void **state)
+{
+	static const struct cpa_chunk chunk[] = { { .stint = 0 }, { .stint = 1 }, { .stint = 0 } };
+
+	(void)state;
+	assert_true(cpa_chunks_are_shares(chunk, 2));
+	assert_false(cpa_chunks_are_shares(chunk, 3));
+}
+
 static void test_none(void **state)
 {
 	double work[2];
@@ -44,6 +74,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_static_becomes_dynamic),
+		cmocka_unit_test(test_other_threads),
+		cmocka_unit_test(test_shares),
 		cmocka_unit_test(test_none),
 	};
 
