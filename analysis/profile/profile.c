@@ -167,6 +167,7 @@ static void build_program(struct cpa_build *build)
 	program->wall_s = cpa_build_seconds(build, wall);
 	for (size_t i = 0; i < build->profile->threads; i++) {
 		program->wait_s += build->profile->thread[i].wait_s;
+		program->wait_cpu_s += build->profile->thread[i].wait_cpu_s;
 		program->threads += 1 + build->profile->thread[i].earlier;
 	}
 	program->cpu_s = cpa_build_seconds(build, build->cpu);

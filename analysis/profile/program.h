@@ -46,6 +46,7 @@ struct cpa_program_figures {
 	double blocked_margin_s[CPA_EXT_CLASSES]; /* of blocked_s; NAN for CPA_EXT_WAIT */
 	double wait_s;				  /* of all threads, in synchronization */
 	double cpu_s;				  /* of all threads: work, waiting and probes */
+	double wait_cpu_s;			  /* of that: waiting */
 	double work_s;				  /* the activities' part of cpu_s */
 	double external_s;
 	double blocked_s[CPA_EXT_CLASSES]; /* external_s by class */

@@ -208,6 +208,7 @@ static struct cpa_thread_figures *add_figures(struct cpa_build *build, uint32_t 
 		.runqueue_s = cpa_build_seconds(build, thread->runqueue),
 		.probe_s = cpa_build_seconds(build, thread->probe),
 		.process_s = cpa_build_seconds(build, thread->process),
+		.wait_cpu_s = cpa_build_seconds(build, thread->wait_cpu),
 		.profiled_s = between(build, cpa_build_on(build, thread->start_ticks),
 				      cpa_build_on(build, reading->path.released)),
 		.bytes_read = thread->bytes_read,

@@ -32,6 +32,7 @@ struct cpa_thread_figures {
 	uint64_t events;
 	double cpu_s, wait_s, external_s, runqueue_s, probe_s;
 	double process_s;  /* the activities' part of cpu_s */
+	double wait_cpu_s; /* that of waits: it spun */
 	double profiled_s; /* time since its start, in profiled parts of the run */
 	uint64_t bytes_read, bytes_written;
 	double cpu_margin_s, wait_margin_s; /* see margins.h; NAN: not known */

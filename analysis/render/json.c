@@ -74,6 +74,7 @@ static json_t *program_json(const struct cpa_program_figures *program)
 	if (program->sampled)
 		put_bool(object, "sampled", true);
 	put_real(object, "cpu_s", program->cpu_s);
+	put_real(object, "wait_cpu_s", program->wait_cpu_s);
 	put_real(object, "external_s", program->external_s);
 	put_classes(object, program->blocked_s);
 	put_real(object, "critical_path_s", program->critical_path_s);
@@ -139,6 +140,7 @@ static json_t *threads_json(const struct cpa_profile *profile)
 		put_text(object, "start_routine", thread->start_routine);
 		put_times(object, thread->cpu_s, thread->wait_s, thread->external_s,
 			  thread->runqueue_s, thread->probe_s);
+		put_real(object, "wait_cpu_s", thread->wait_cpu_s);
 		put_margin(object, "cpu_margin_s", thread->cpu_margin_s);
 		put_margin(object, "wait_margin_s", thread->wait_margin_s);
 		put_real(object, "critical_path_s", thread->critical_path_s);

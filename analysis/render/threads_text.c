@@ -54,6 +54,22 @@ static void put_thread(struct cpa_table_text *table, const struct cpa_profile *p
 	free(title);
 }
 
+#define SPUN 0.01 /* of the CPU time: less is that of the calls which wait */
+
+/* Waits on a processor, as those of OpenMP: they are no work, and leave other threads less of it. */
+static void put_spun(const struct cpa_page *page, const struct cpa_program_figures *program)
+{
+	char *text;
+
+	if (program->wait_cpu_s < SPUN * program->cpu_s)
+		return;
+	text = cpa_format_text("The threads waited %s, of it %s spinning on a processor.",
+			       cpa_format_seconds(program->wait_s).text,
+			       cpa_format_seconds(program->wait_cpu_s).text);
+	cpa_page_paragraph(page, CPA_PLAIN, 0, text);
+	free(text);
+}
+
 void cpa_text_threads(const struct cpa_page *page, const struct cpa_profile *profile, size_t top)
 {
 	struct cpa_thread_figures *sorted = xcalloc(profile->threads + 1, sizeof(*sorted));
@@ -90,5 +106,6 @@ void cpa_text_threads(const struct cpa_page *page, const struct cpa_profile *pro
 			"+N: the row also has the times of N threads that ended before; name and "
 			"start are what all of them had, the path is the last one's." :
 			NULL);
+	put_spun(page, &profile->program);
 	free(sorted);
 }

@@ -373,6 +373,23 @@ def check_copies(results, folder):
     results.check(not late, f"stopped in a task: what comes later is not the task's: {late}")
 
 
+def check_spinning(results, folder, program):
+    """Threads that spin in a barrier have that time as wait on a processor, not as work."""
+    label, dump = f"{program.name} spins", folder / f"{program.name}.spins.dump"
+    environment = profiled_environment(dump, OMP_WAIT_POLICY="active", KMP_BLOCKTIME="infinite")
+    expected = json.loads(run([program, "imbalanced", "2"], env=environment))
+    report = read(dump)
+    cpu_s, spun_s = report["program"]["cpu_s"], report["program"]["wait_cpu_s"]
+    threads_s = sum(thread["wait_cpu_s"] for thread in report["threads"])
+    work_s = cpu_s - spun_s - report["diagnostics"]["probe_s"]
+    asked_s = expected["asked_us"] / 1e6
+    good = 0 < spun_s < cpu_s and abs(threads_s - spun_s) < 1e-6 and work_s >= asked_s * (1 - RATE)
+    results.check(good, f"{label}: {spun_s:.4f} s of {cpu_s:.4f} s, work {work_s:.4f} s of {asked_s:.4f} s")
+    text = run([BUILD / "cpa-report", "--level", "thread", dump])
+    said = "spinning on a processor" in text
+    results.check(said == (spun_s >= 0.01 * cpu_s), f"{label}: the report says it if it is much")
+
+
 def check_waits(results, folder, compiler):
     """A wait is on the observed path also if what ended it is not known."""
     program = folder / f"waits-{compiler}"
@@ -499,6 +516,8 @@ def main():
             check_same(results, folder, compiler)
             check_waits(results, folder, compiler)
             check_names(results, folder, compiler)
+        if not sys.argv[1:]:
+            check_spinning(results, folder, program)
         if not sys.argv[1:] and name != "gcc":
             check_tool(results, folder, program)
             check_cancelled(results, folder, compiler)
