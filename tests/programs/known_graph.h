@@ -29,7 +29,8 @@ typedef uint32_t kp_id;
 struct kp_event {
 	int64_t at_ns;	      /* wall clock */
 	int64_t weight_ns;    /* of the activity that ended here */
-	int64_t asked_ns;     /* of that, CPU time that was asked for: so much at least */
+	int64_t idle_ns;      /* of an external one: what weighs nothing */
+	int64_t asked_ns;     /* of the weight, CPU time that was asked for: so much at least */
 	double longest_ns;    /* path to here, of the last search */
 	kp_id via;	      /* the release it came along; 0: from the event before */
 	uint32_t active;      /* components of the activity, one bit each */
@@ -237,7 +238,7 @@ static inline void kp_graph_total(const struct kp_graph *graph, int component,
 			if (!(event->active >> component & 1))
 				continue;
 			if (event->external)
-				expected->external_ns += event->weight_ns;
+				expected->external_ns += event->weight_ns + event->idle_ns;
 			else
 				expected->cpu_ns += event->weight_ns;
 		}
@@ -306,7 +307,7 @@ static inline struct kp_observed kp_graph_observed(const struct kp_graph *graph)
 			continue;
 		}
 		if (event->external)
-			observed.external_ns += event->weight_ns;
+			observed.external_ns += event->weight_ns + event->idle_ns;
 		else
 			observed.process_ns += event->weight_ns;
 		if ((id - 1) % KP_EVENTS == 0)

@@ -252,10 +252,14 @@ static int64_t pause_end(struct pause before, int component)
 	struct pause after = pause_clocks();
 	int64_t blocked_ns = (after.wall_ns - before.wall_ns) - (after.cpu_ns - before.cpu_ns) -
 			     (after.runqueue_ns - before.runqueue_ns);
+	bool sleeps = component == KP_SLEEP; /* other kinds are idle time */
+	struct kp_event *event;
 
 	blocked_ns = blocked_ns > 0 ? blocked_ns : 0;
 	kp_log_event();
-	kp_add_event(blocked_ns, kp_self->active | 1U << component)->external = true;
+	event = kp_add_event(sleeps ? blocked_ns : 0, kp_self->active | 1U << component);
+	event->external = true;
+	event->idle_ns = sleeps ? 0 : blocked_ns;
 	return blocked_ns;
 }
 

@@ -65,7 +65,7 @@ int main(void)
 	kp_claim(KP_SHARE, "sleep", ROUNDS * SLEEP_US);
 	kp_claim(KP_SAVED, "sleep", ROUNDS * (SLEEP_US - AWAKE_US));
 	kp_claim(KP_SHARE, "bed_lock", ROUNDS * SLEEP_US);
-	kp_claim(KP_SAVED, "work_b", ROUNDS * (BUSY_US - POLL_US));
+	kp_claim(KP_SAVED, "work_b", ROUNDS * BUSY_US); /* poll() is idle time */
 	kp_claim(KP_SAVED, "poll", 0);
 	return kp_finish();
 }
