@@ -129,17 +129,27 @@ static int tcp_to_any(void)
 	return tcp_between(INADDR_ANY, INADDR_LOOPBACK + 2);
 }
 
+/* A socket that listens at @address, whose port is chosen; -1: there is no IPv6. */
+static int listen6(struct sockaddr_in6 *address)
+{
+	socklen_t size = sizeof(*address);
+	int server = socket(AF_INET6, SOCK_STREAM, 0);
+
+	if (bind(server, (struct sockaddr *)address, size))
+		return -1;
+	must(!listen(server, 5));
+	must(!getsockname(server, (struct sockaddr *)address, &size));
+	return server;
+}
+
 static int tcp6(void)
 {
 	struct sockaddr_in6 address = { .sin6_family = AF_INET6, .sin6_addr = in6addr_loopback };
-	socklen_t size = sizeof(address);
-	int server = socket(AF_INET6, SOCK_STREAM, 0);
+	int server = listen6(&address);
 
-	if (bind(server, (struct sockaddr *)&address, size))
+	if (server < 0)
 		return 77;
-	must(!listen(server, 5));
-	must(!getsockname(server, (struct sockaddr *)&address, &size));
-	serve(server, (struct sockaddr *)&address, size);
+	serve(server, (struct sockaddr *)&address, sizeof(address));
 	return report(3 * ROUNDS, 3 * ROUNDS);
 }
 
@@ -190,13 +200,10 @@ static int tcp_mapped(void)
 	struct sockaddr_in6 address = { .sin6_family = AF_INET6, .sin6_addr = in6addr_any };
 	struct sockaddr_in to = { .sin_family = AF_INET,
 				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1) };
-	socklen_t size = sizeof(address);
-	int server = socket(AF_INET6, SOCK_STREAM, 0);
+	int server = listen6(&address);
 
-	if (bind(server, (struct sockaddr *)&address, size))
+	if (server < 0)
 		return 77;
-	must(!listen(server, 5));
-	must(!getsockname(server, (struct sockaddr *)&address, &size));
 	to.sin_port = address.sin6_port;
 	serve(server, (struct sockaddr *)&to, sizeof(to));
 	return report(3 * ROUNDS, 3 * ROUNDS);
