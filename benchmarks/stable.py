@@ -172,7 +172,7 @@ def rows(name, figures, loops):
 
 
 def compare(cpa, names, loops, runs):
-    """The rows of the table, what is left out, and how far the processors were apart before each run, ns."""
+    """The rows of the table; what is left out; ns that a cache line took before each run, see measure.apart_ns()."""
     lines, left_out, apart = [], [], []
     for name in names:
         program = words_of(name, cpa.folder)[0]

@@ -96,8 +96,8 @@ char *cpa_teams_uneven(const struct cpa_team_figures *team);
 bool cpa_teams_any(const struct cpa_profile *profile);
 
 /*
- * Whether the threads @class are of the pool of a runtime whose teams @profile has: what each has to do is a
- * matter of the regions that it is used for.
+ * Whether the threads of @class are the pool of an OpenMP runtime, and @profile has the teams of that runtime. The
+ * regions say what such a thread has to do.
  */
 bool cpa_teams_are_pool(const struct cpa_profile *profile,
 			const struct cpa_component_figures *class);

@@ -400,7 +400,7 @@ static const char *caller(struct cpa_names *names, uint32_t component)
 	return place->nameless ? NULL : place->name;
 }
 
-/* The place where a construct is met, whose runtime does not tell its code, may be in an inlined function. */
+/* A construct of which the runtime tells the place of the call, and not the code: that place may be in an inlined function. */
 static void find_met(struct cpa_names *names, const struct cpa_component *row,
 		     struct cpa_place *place)
 {

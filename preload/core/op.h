@@ -122,8 +122,8 @@ static inline void cpa_op_done(struct cpa_op *op)
 CPA_HIDDEN void cpa_op_callers(const struct cpa_op *op);
 
 /*
- * No release has ended the wait, which crossed borders of parts: what of it lies in parts that are over was idle time
- * of @kind. The rest is for cpa_unexplained().
+ * The wait crossed borders of parts, and no release has ended it. Count its ticks in the parts that are over as idle
+ * time of @kind. The caller gives the ticks of this part to cpa_unexplained().
  */
 CPA_HIDDEN void cpa_op_in_vain_slow(struct cpa_op *op, enum cpa_external kind);
 static inline void cpa_op_in_vain(struct cpa_op *op, enum cpa_external kind)
