@@ -7,9 +7,11 @@
 
 #include "preload/core/identity.h"
 #include "preload/core/track.h"
+#include "preload/core/window.h"
 #include "preload/stream/holders.h"
 #include "preload/stream/look.h"
 #include "preload/stream/talk.h"
+#include "shadow/edge/closed.h"
 #include "shadow/edge/holder.h"
 #include "shadow/store/kernel.h"
 
@@ -179,9 +181,20 @@ static void leave_ends(struct cpa_worker *w, uint64_t word)
 	}
 }
 
+/* The ends of @word are closed: the records of their streams are kept for a while. Inside our code only. */
+static void keep_records(struct cpa_worker *w, uint64_t word)
+{
+	uint32_t reads = cpa_descriptor_reads(word), writes = cpa_descriptor_writes(word);
+
+	if (reads)
+		cpa_closed_stream(&w->self, reads);
+	if (writes && writes != reads)
+		cpa_closed_stream(&w->self, writes);
+}
+
 #define NOT_TIMED UINT32_MAX
 
-/* There is one descriptor less of the streams of @word. */
+/* One descriptor less writes the stream of @word. */
 static void count_less(uint64_t word)
 {
 	uint32_t writes = cpa_descriptor_writes(word);
@@ -208,6 +221,20 @@ static __attribute__((noinline)) uint32_t leave(uint64_t word, uint64_t caller)
 	return ends ? ends : NOT_TIMED;
 }
 
+/* There is one descriptor less of the streams of @word, also while profiling is off. */
+static __attribute__((noinline)) void close_ends(uint64_t word)
+{
+	int err = errno;
+	struct cpa_worker *w = is_end(word) ? cpa_enter_known() : NULL;
+
+	count_less(word);
+	if (w) {
+		keep_records(w, word);
+		cpa_leave();
+	}
+	errno = err;
+}
+
 uint32_t cpa_descriptor_closing(int fd, uint64_t caller)
 {
 	uint32_t closing = 0; /* row of the stream that is said to end, or NOT_TIMED; 0: no end */
@@ -229,7 +256,7 @@ uint32_t cpa_descriptor_closing(int fd, uint64_t caller)
 			word = cpa_descriptor_look(fd);
 		closing = leave(word, caller);
 		cpa_holders_move();
-		count_less(word);
+		close_ends(word);
 	}
 	forget(fd);
 	return closing;
@@ -376,6 +403,7 @@ void cpa_descriptor_end(struct cpa_worker *w, bool exec)
 		if (cpa_descriptor_writes(word))
 			cpa_stream_closed(cpa_stream(cpa_descriptor_writes(word)), CPA_STREAM_KEPT);
 		count_less(word);
+		keep_records(w, word);
 	}
 }
 

@@ -174,6 +174,8 @@ struct cpa_border {
 	uint64_t on; /* ticks of all earlier parts, during which profiling was on */
 };
 
+#include "shadow/format/layout_stream.h"
+
 struct cpa_header {
 	char magic[8];
 	uint32_t byte_order;
@@ -254,6 +256,7 @@ struct cpa_header {
 	/* Functions are divided by so many of their innermost callers, CPA_BY_CALLERS; 0: they are whole. */
 	uint32_t by_callers;
 	uint32_t subcommands; /* internal, atomic: see preload/process/process.c */
+	struct cpa_closed_streams closed;
 };
 
 /* Kinds of time on the observed path; they add up to the wall time. */
@@ -436,8 +439,6 @@ struct cpa_mark {
 
 #include "shadow/format/layout_module.h"
 #include "shadow/format/layout_object.h"
-#include "shadow/format/layout_stream.h"
-
 #include "shadow/format/layout_event.h"
 
 /* PAG summary, node: key {kind:8, class:24, site:32}, each a row number. */

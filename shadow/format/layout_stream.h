@@ -16,6 +16,7 @@
 #define CPA_STREAM_RECORDS 128u	 /* writes that were not read yet and are known, a power of two */
 #define CPA_STREAM_ROOMS   16u	 /* latest reads that a blocked writer finds, a power of two */
 #define CPA_STREAM_ENDS	   4u	 /* kinds of threads at an end that are kept by name */
+#define CPA_STREAMS_CLOSED 256u	 /* closings of streams whose records are kept, a power of two */
 
 #define CPA_STREAM_BYTES   ((UINT64_C(1) << 48) - 1) /* of `written` */
 #define CPA_STREAM_WRITING (UINT64_C(1) << 48)
@@ -38,6 +39,12 @@
 #define CPA_STREAM_POLLED 256u
 /* Value of `accepts`, beside numbers of threads: several threads. */
 #define CPA_STREAM_MANY_ACCEPT UINT32_MAX
+
+/* Internal, atomic: the latest streams of which an end was closed: shadow/edge/closed.h. */
+struct cpa_closed_streams {
+	uint64_t places;		    /* given so far */
+	uint64_t place[CPA_STREAMS_CLOSED]; /* {stamp:32, row:32}; 0: none yet */
+};
 
 enum cpa_stream_kind {
 	CPA_STREAM_PIPE = 1,

@@ -214,6 +214,32 @@ static void bytes_to_one(struct worker *w)
 		write_or_read(w, 0, PAIRS, false);
 }
 
+/* As in_pairs(), while the workers of another stream clear this one now and then, as if nobody read it. */
+static void in_cleared_pairs(struct worker *w)
+{
+	unsigned number = w->index % PAIRS, n = torture_work(20000);
+
+	for (uint64_t k = 1; k <= n; k++) {
+		if (w->index < PAIRS)
+			write_one(w, number, k, false);
+		else
+			read_one(w, number, PAIRS, false);
+		sched_yield();
+		if (!rnd_below(&w->r, 50))
+			cpa_stream_clear(&w->self, streams[rnd_below(&w->r, PAIRS)]);
+	}
+}
+
+static void run_cleared(void)
+{
+	open_streams(CPA_STREAM_PIPE);
+	torture_threads(WORKERS, in_cleared_pairs);
+	for (unsigned i = 0; i < PAIRS; i++)
+		read_rest(i, PAIRS, false);
+	EXPECT(matched && unmatched);
+	check_rest();
+}
+
 static void run_full(void)
 {
 	open_streams(CPA_STREAM_PIPE);
@@ -240,6 +266,8 @@ int main(void)
 	printf("# seed %llu\n", (unsigned long long)seed);
 	torture("one writer and one reader: each read finds its write", seed, run_pairs);
 	torture("several of each: every byte is counted, every record freed", seed, run_bytes);
+	torture("streams are cleared at any time: every byte is counted, every record freed", seed,
+		run_cleared);
 	torture("several spin on a full pipe, and one reads", seed, run_full);
 	torture("messages: each read takes one, and every record is freed", seed, run_messages);
 	return torture_end();

@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""tests/e2e/unread.py - bytes that nobody reads do not fill the session
+
+tests/programs/unread makes pipes one after the other, or pairs of sockets, writes each 128 times, and closes
+it: as a server with clients outside the session. With four times as many the session has more rows, one for
+each stream, and no more records of writes: each pipe would have left 80 KiB of them. So it is if they are
+closed while profiling is off. Prints TAP and a summary.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from profiled import PROGRAMS, TIMEOUT_S, profiled_environment
+from results import Results
+
+# Beyond this many the records of the oldest go: CPA_STREAMS_CLOSED of shadow/format/layout_stream.h.
+KEPT = 256
+FEW, MANY = 2 * KEPT, 8 * KEPT
+A_STREAM = 12 << 10  # bytes: two rows of a pair of sockets, and their places in the index
+
+
+def size(folder, kind, count):
+    """Bytes of the profile of a run with @count streams."""
+    dump = folder / f"{kind}.{count}.dump"
+    subprocess.run(
+        [PROGRAMS / "unread", kind, str(count)],
+        timeout=TIMEOUT_S,
+        check=True,
+        env=profiled_environment(dump),
+    )
+    return dump.stat().st_blocks * 512
+
+
+def main():
+    results = Results()
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="unread.", dir=os.environ.get("CPA_TMP")))
+    for kind in ("pipe", "socket", "stopped"):
+        few, many = (size(folder, kind, count) for count in (FEW, MANY))
+        text = f"{kind}: {FEW} streams: {few >> 10} KiB, {MANY}: {many >> 10} KiB"
+        results.check(many - few < (MANY - FEW) * A_STREAM, text)
+    return results.end(folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
