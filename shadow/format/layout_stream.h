@@ -12,11 +12,11 @@
 
 #include <stdint.h>
 
-#define CPA_STREAMS_MOST   8192u /* streams of a session; others are not followed */
-#define CPA_STREAM_RECORDS 128u	 /* writes that were not read yet and are known, a power of two */
-#define CPA_STREAM_ROOMS   16u	 /* latest reads that a blocked writer finds, a power of two */
-#define CPA_STREAM_ENDS	   4u	 /* kinds of threads at an end that are kept by name */
-#define CPA_STREAMS_CLOSED 256u	 /* closings of streams whose records are kept, a power of two */
+#define CPA_STREAMS_MOST   32768u /* streams of a session; others are not followed */
+#define CPA_STREAM_RECORDS 128u	  /* writes that were not read yet and are known, a power of two */
+#define CPA_STREAM_ROOMS   16u	  /* latest reads that a blocked writer finds, a power of two */
+#define CPA_STREAM_ENDS	   4u	  /* kinds of threads at an end that are kept by name */
+#define CPA_STREAMS_CLOSED 256u	  /* closings of streams whose records are kept, a power of two */
 
 #define CPA_STREAM_BYTES   ((UINT64_C(1) << 48) - 1) /* of `written` */
 #define CPA_STREAM_WRITING (UINT64_C(1) << 48)
