@@ -118,6 +118,15 @@ uint32_t cpa_object_row(const void *address)
 	return row;
 }
 
+bool cpa_object_is(const void *address, enum cpa_object_kind kind)
+{
+	uint32_t row = cpa_table_find(CPA_TABLE_OBJECTS, cpa_object_key(address));
+	const struct cpa_object *o = row ? cpa_row(CPA_TABLE_OBJECTS, row) : NULL;
+
+	/* Relaxed: nothing else of the row is read. */
+	return o && __atomic_load_n(&o->kind, __ATOMIC_RELAXED) == (uint32_t)kind;
+}
+
 /* In a child of fork: the space bits of its parent's objects. */
 static uint64_t inherited_space;
 static bool inherits;

@@ -29,6 +29,9 @@ static inline uint64_t cpa_object_key(const void *address)
 CPA_HIDDEN struct cpa_object *cpa_object_seen(struct cpa_worker *w, const void *address,
 					      enum cpa_object_kind kind);
 
+/* Whether an object of @kind is at @address, of those this process alone uses. Makes no row. */
+CPA_HIDDEN bool cpa_object_is(const void *address, enum cpa_object_kind kind);
+
 /* The object row of @address, of any kind, made if it is new. 0: no space. */
 CPA_HIDDEN uint32_t cpa_object_row(const void *address);
 

@@ -28,6 +28,16 @@ struct futex_call {
 
 #define ORIGINAL(number, a) REAL(syscall)(number, (a)[0], (a)[1], (a)[2], (a)[3], (a)[4], (a)[5])
 
+/*
+ * Whether the word is a lock of OpenMP. Then its runtime makes the call: libomp does, where KMP_LOCK_KIND is
+ * futex. It is a part of what the lock's wrapper records: preload/omp/lock.c.
+ */
+static bool is_of_lock(const struct futex_call *call)
+{
+	return *cpa_alive && !cpa_tls.inside &&
+	       cpa_object_is((const void *)call->argument[0], CPA_OMP_LOCK);
+}
+
 static struct cpa_object *object_of(struct cpa_worker *w, const struct futex_call *call)
 {
 	return cpa_object_of(w, (const void *)call->argument[0], CPA_FUTEX, call->caller);
@@ -153,7 +163,8 @@ CPA_EXPORT long syscall(long number, ...)
 	command = call.argument[1] & FUTEX_CMD_MASK;
 	if ((command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET && command != FUTEX_WAKE &&
 	     command != FUTEX_WAKE_BITSET) ||
-	    !call.argument[0]) /* there is no word: the call is refused */
+	    !call.argument[0] || /* there is no word: the call is refused */
+	    is_of_lock(&call))
 		return ORIGINAL(number, call.argument);
 	return command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET ? wait_call(&call) :
 								       wake_call(&call);
