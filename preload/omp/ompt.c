@@ -336,6 +336,13 @@ static void on_task_schedule(union ompt_data *prior, int status, union ompt_data
 		cpa_task_enter(&to->run, to);
 }
 
+/* The program gets the answer that it gets without us. */
+static int on_control_tool(uint64_t command, uint64_t modifier, void *argument, const void *caller)
+{
+	(void)command, (void)modifier, (void)argument, (void)caller;
+	return OMPT_NO_TOOL;
+}
+
 static const struct {
 	int which;
 	void (*call)(void);
@@ -349,6 +356,7 @@ static const struct {
 	{ OMPT_TASK_CREATE, (void (*)(void))on_task_create },
 	{ OMPT_DEPENDENCES, (void (*)(void))on_dependences },
 	{ OMPT_TASK_SCHEDULE, (void (*)(void))on_task_schedule },
+	{ OMPT_CONTROL_TOOL, (void (*)(void))on_control_tool },
 };
 
 /* OMPT's: not 0 if the tool goes on. */
@@ -378,8 +386,8 @@ CPA_EXPORT struct ompt_start_tool_result *ompt_start_tool(unsigned version, cons
 	struct ompt_start_tool_result *others = NULL;
 	const char *wanted = getenv("OMP_TOOL_LIBRARIES");
 
-	/* libomp has one, too, that looks for tools by the loader. */
-	if (next && !cpa_ompt_has((const void *)next))
+	/* libomp has one, too, which looks for a tool behind itself, and returns NULL if there is none. */
+	if (next)
 		others = next(version, runtime);
 	if (!*cpa_alive)
 		return others;

@@ -34,6 +34,7 @@ enum { /* ompt_callbacks_t */
        OMPT_TASK_CREATE = 5,
        OMPT_TASK_SCHEDULE = 6,
        OMPT_IMPLICIT_TASK = 7,
+       OMPT_CONTROL_TOOL = 11,
        OMPT_SYNC_REGION_WAIT = 16,
        OMPT_DEPENDENCES = 18,
        OMPT_SYNC_REGION = 23
@@ -41,6 +42,7 @@ enum { /* ompt_callbacks_t */
 
 enum { OMPT_BEGIN = 1, OMPT_END = 2 }; /* ompt_scope_endpoint_t */
 enum { OMPT_THREAD_WORKER = 2 };       /* ompt_thread_t */
+enum { OMPT_NO_TOOL = -2 };	       /* what omp_control_tool() returns */
 enum { OMPT_TASK_INITIAL = 1, OMPT_TASK_EXPLICIT = 4 };
 
 enum { /* ompt_sync_region_t; all others are barriers */

@@ -37,6 +37,7 @@ OLD = SOURCE.with_name("openmp_old.c")
 NAMES = SOURCE.with_name("openmp_names.cpp")
 TOOL = SOURCE.with_name("openmp_tool.c")
 STOP = SOURCE.with_name("openmp_stop.c")
+FUTEX = SOURCE.with_name("openmp_futex.c")
 UNNAMED = SOURCE.with_name("openmp_waits.c")
 WEAK = SOURCE.with_name("openmp_weak.c")
 SETTINGS = (
@@ -405,6 +406,22 @@ def check_waits(results, folder, compiler):
         results.check(good, f"{label}: {'as its journal' if good else text}")
 
 
+def check_futex(results, folder, compiler):
+    """What libomp does to wait for a lock is the wait for that lock, and no more."""
+    program, dump = folder / f"futex-{compiler}", folder / f"futex-{compiler}.dump"
+    run([compiler, *FLAGS, FUTEX, "-o", program])
+    kind = {"KMP_LOCK_KIND": "futex", "OMP_WAIT_POLICY": "passive"}
+    natively = run([program], env=clean_environment(**kind))
+    said = run([program], env=profiled_environment(dump, CPA_JOURNAL="64M", **kind))
+    sections = int(natively.split()[0])
+    results.check(said == natively, f"{program.name}: {said.strip()} sections, natively {natively.strip()}")
+    locks = {each["class"]: each["acquisitions"] for each in read(dump)["objects"]}
+    good = sorted(each for each in locks.values() if each >= sections / 2) == [sections] * 2
+    results.check(good, f"{program.name}: each is a use of one of two locks: {locks}")
+    good, text = verify(dump)
+    results.check(good, f"{program.name}: {'as its journal' if good else text}")
+
+
 def check_cancelled(results, folder, compiler):
     """Tasks that are cancelled before they begin do not run, and leave nothing."""
     program = folder / f"cancelled-{compiler}"
@@ -485,6 +502,21 @@ def check_tool(results, folder, program):
     results.check(said, f"{program.name} with another tool: the report says that its regions are not seen")
 
 
+def check_asked(results, folder, compiler):
+    """A program that asks for a tool finds its own, or none, as it does without cpa."""
+    tool, declines, regions = folder / "tool.so", folder / "declines.so", "another tool has OMPT"
+    run(["gcc", "-O2", "-shared", "-fPIC", "-DDECLINES", TOOL, "-o", declines])
+    kinds = {"none": [], "first": [tool, "-lomp"], "behind libomp": ["-lomp", tool], "declines": ["-lomp", declines]}
+    for kind, libraries in kinds.items():
+        program, dump = folder / "asks", folder / f"asks.{kind}.dump"
+        run([compiler, *FLAGS, "-DPROGRAM", TOOL, "-Wl,--no-as-needed", *libraries, "-o", program])
+        native, ours = run_same([program], clean_environment()), run_same([program], profiled_environment(dump))
+        alike, there = native == ours, kind in ("first", "behind libomp")
+        results.check(alike, f"{compiler}: tool of the program: {kind}: {ours}{'' if alike else f', natively {native}'}")
+        said = any(regions in note for note in read(dump)["diagnostics"]["notes"])
+        results.check(said == there, f"{compiler}: tool of the program: {kind}: regions are{' not' * said} seen")
+
+
 def check_first(results, folder):
     """No arrival at a barrier is lost where both threads meet it for the first time: all children do the same."""
     program, dump = folder / "first", folder / "first.dump"
@@ -520,7 +552,9 @@ def main():
             check_spinning(results, folder, program)
         if not sys.argv[1:] and name != "gcc":
             check_tool(results, folder, program)
+            check_asked(results, folder, compiler)
             check_cancelled(results, folder, compiler)
+            check_futex(results, folder, compiler)
         cases = sys.argv[1:] or run([program]).split()
         if name == "libomp":
             cases = [case for case in cases if case not in BROKEN]
