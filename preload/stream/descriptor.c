@@ -11,7 +11,7 @@
 #include "preload/stream/holders.h"
 #include "preload/stream/look.h"
 #include "preload/stream/talk.h"
-#include "shadow/edge/closed.h"
+#include "shadow/edge/unread.h"
 #include "shadow/edge/holder.h"
 #include "shadow/store/kernel.h"
 
@@ -187,9 +187,9 @@ static void keep_records(struct cpa_worker *w, uint64_t word)
 	uint32_t reads = cpa_descriptor_reads(word), writes = cpa_descriptor_writes(word);
 
 	if (reads)
-		cpa_closed_stream(&w->self, reads);
+		cpa_unread_closed(&w->self, reads);
 	if (writes && writes != reads)
-		cpa_closed_stream(&w->self, writes);
+		cpa_unread_closed(&w->self, writes);
 }
 
 #define NOT_TIMED UINT32_MAX

@@ -12,6 +12,7 @@
 #include "preload/stream/terminal.h"
 #include "shadow/edge/holder.h"
 #include "shadow/edge/message.h"
+#include "shadow/edge/unread.h"
 #include "shadow/graph/activity.h"
 #include "shadow/store/kernel.h"
 
@@ -252,10 +253,16 @@ void cpa_stream_write(struct cpa_stream_use *use, const void *bytes, size_t size
 
 	use->record.stream = NULL;
 	use->name = use->socket = use->peer = 0;
+	if (unlikely(cpa_unread_is_outward(s))) {
+		cpa_unread_write(s);
+		return;
+	}
 	use->value = s->kind == CPA_STREAM_EVENTFD ? value_at(bytes) : 0;
 	w = cpa_enter();
 	if (w) {
 		cpa_event_usual(w, CPA_EV_WRITE, caller, 0);
+		if (unlikely(cpa_unread_is_much(s)))
+			cpa_unread_decide(&w->self, s);
 		cpa_stream_write_begin(&w->self, s, size, &use->record);
 		cpa_done_usual(w);
 	}

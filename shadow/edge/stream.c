@@ -67,6 +67,15 @@ static void take_part(const struct cpa_self *self, uint32_t end[])
 	}
 }
 
+/* The thread is one of those that read the stream. */
+static void take_reader(const struct cpa_self *self, struct cpa_stream *s)
+{
+	take_part(self, s->reader);
+	/* Relaxed: a hint for writers. */
+	if (unlikely(!(__atomic_load_n(&s->closed, __ATOMIC_RELAXED) & CPA_STREAM_READ)))
+		__atomic_fetch_or(&s->closed, CPA_STREAM_READ, __ATOMIC_RELAXED);
+}
+
 /* A new token with the thread's path and these bytes. NULL: no space (counted). */
 static struct cpa_token *token_new(struct cpa_self *self, uint64_t begin, uint64_t end)
 {
@@ -269,7 +278,7 @@ void cpa_stream_clear(struct cpa_self *self, struct cpa_stream *s)
 
 void cpa_stream_reader(const struct cpa_self *self, struct cpa_stream *s)
 {
-	take_part(self, s->reader);
+	take_reader(self, s);
 }
 
 void cpa_stream_outside(const struct cpa_self *self, enum cpa_stream_kind kind, uint64_t ticks)
@@ -289,7 +298,7 @@ bool cpa_stream_read_from(struct cpa_self *self, struct cpa_stream *s, uint64_t 
 {
 	bool uncertain = false;
 
-	take_part(self, s->reader);
+	take_reader(self, s);
 	cpa_stream_found_init(f, s, from + bytes);
 	f->bytes = bytes;
 	if (s->broken || !cpa_range_find(self, s, from, f, &uncertain)) {

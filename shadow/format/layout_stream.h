@@ -37,10 +37,14 @@
 #define CPA_STREAM_FULL 128u
 /* A thread was blocked until there was room in it, before it tried to write. */
 #define CPA_STREAM_POLLED 256u
+/* A thread of the session has read it. */
+#define CPA_STREAM_READ 512u
+/* So much was written, and nothing read in the session, that somebody outside has taken it. */
+#define CPA_STREAM_OUTWARD 1024u
 /* Value of `accepts`, beside numbers of threads: several threads. */
 #define CPA_STREAM_MANY_ACCEPT UINT32_MAX
 
-/* Internal, atomic: the latest streams of which an end was closed: shadow/edge/closed.h. */
+/* Internal, atomic: the latest streams of which an end was closed: shadow/edge/unread.h. */
 struct cpa_closed_streams {
 	uint64_t places;		    /* given so far */
 	uint64_t place[CPA_STREAMS_CLOSED]; /* {stamp:32, row:32}; 0: none yet */

@@ -5,7 +5,8 @@
 tests/programs/unread makes pipes one after the other, or pairs of sockets, writes each 128 times, and closes
 it: as a server with clients outside the session. With four times as many the session has more rows, one for
 each stream, and no more records of writes: each pipe would have left 80 KiB of them. So it is if they are
-closed while profiling is off. Prints TAP and a summary.
+closed while profiling is off. Of a pipe to us so much is written that it is known to go outside: its writes
+are counted still. Prints TAP and a summary.
 """
 
 import os
@@ -14,12 +15,13 @@ import subprocess
 import sys
 import tempfile
 
-from profiled import PROGRAMS, TIMEOUT_S, profiled_environment
+from profiled import PROGRAMS, TIMEOUT_S, profiled_environment, read
 from results import Results
 
 # Beyond this many the records of the oldest go: CPA_STREAMS_CLOSED of shadow/format/layout_stream.h.
 KEPT = 256
 FEW, MANY = 2 * KEPT, 8 * KEPT
+OUTWARD = 20_000  # writes of a KiB: more than 16 MiB
 A_STREAM = 12 << 10  # bytes: two rows of a pair of sockets, and their places in the index
 
 
@@ -35,6 +37,18 @@ def size(folder, kind, count):
     return dump.stat().st_blocks * 512
 
 
+def check_outward(results, folder):
+    dump = folder / "outward.dump"
+    with subprocess.Popen(
+        [PROGRAMS / "unread", "outward", str(OUTWARD)],
+        stdout=subprocess.PIPE,
+        env=profiled_environment(dump),
+    ) as program:
+        got = len(program.stdout.read())
+    found = [(row["writes"], row["bytes"], row["to"]) for row in read(dump)["streams"]]
+    results.compare(found == [(OUTWARD, got, None)], "outward", found, f"{OUTWARD} writes, {got} bytes")
+
+
 def main():
     results = Results()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="unread.", dir=os.environ.get("CPA_TMP")))
@@ -42,6 +56,7 @@ def main():
         few, many = (size(folder, kind, count) for count in (FEW, MANY))
         text = f"{kind}: {FEW} streams: {few >> 10} KiB, {MANY}: {many >> 10} KiB"
         results.check(many - few < (MANY - FEW) * A_STREAM, text)
+    check_outward(results, folder)
     return results.end(folder)
 
 

@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "shadow/edge/closed.h"
+#include "shadow/edge/unread.h"
 
 #include "shadow/edge/holder.h"
+
+void cpa_unread_decide(struct cpa_self *self, struct cpa_stream *s)
+{
+	/* Relaxed: bytes may have been read while profiling was off. */
+	if (!__atomic_load_n(&s->taken, __ATOMIC_RELAXED) &&
+	    !(cpa_stream_closed(s, CPA_STREAM_OUTWARD) & CPA_STREAM_READ))
+		cpa_stream_clear(self, s);
+}
 
 /* In a word of the ring, above the row: what changes with each write and read of the stream. */
 #define STAMP 32u
@@ -36,7 +44,7 @@ static bool is_over(struct cpa_stream *s)
 	       (!read || cpa_stream_closed(s, 0) & CPA_STREAM_NO_READER);
 }
 
-void cpa_closed_stream(struct cpa_self *self, uint32_t row)
+void cpa_unread_closed(struct cpa_self *self, uint32_t row)
 {
 	struct cpa_closed_streams *closed = &cpa_header()->closed;
 	uint64_t place, old;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/test_closed.c - shadow/edge/closed.h: when the records of a closed stream go
+ * tests/unit/test_unread.c - shadow/edge/unread.h: when records that nobody reads go
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "shadow/edge/closed.h"
 #include "shadow/edge/holder.h"
+#include "shadow/edge/unread.h"
 
 #include "tests/unit/shadow_threads.h"
 
@@ -50,7 +50,7 @@ static void close_writer(uint32_t of)
 {
 	cpa_stream_close(at(1, 10, 5), cpa_stream(of));
 	cpa_stream_closed(cpa_stream(of), CPA_STREAM_NO_WRITER);
-	cpa_closed_stream(&t[1], of);
+	cpa_unread_closed(&t[1], of);
 }
 
 /* @n other streams are written and closed. */
@@ -138,7 +138,7 @@ static void test_reader_left(void **state)
 	close_others(CPA_STREAMS_CLOSED);
 	assert_int_equal(records(), 1);
 	cpa_stream_closed(s, CPA_STREAM_NO_READER);
-	cpa_closed_stream(&t[2], row);
+	cpa_unread_closed(&t[2], row);
 	close_others(CPA_STREAMS_CLOSED);
 	assert_int_equal(records(), 0);
 }
@@ -172,6 +172,58 @@ static void test_under_way(void **state)
 	assert_true(take(3));
 }
 
+/* Put so many writes of @bytes into it as may make it outward. Return how many. */
+static uint64_t put_much(uint64_t bytes)
+{
+	uint64_t n = 0;
+
+	for (; !cpa_unread_is_much(s); n++)
+		put(s, bytes);
+	return n;
+}
+
+static void test_outward(void **state)
+{
+	(void)state;
+	assert_int_equal(put_much(UINT64_C(1) << 20), CPA_OUTWARD_BYTES >> 20);
+	assert_false(cpa_unread_is_outward(s));
+	cpa_unread_decide(&t[1], s);
+	assert_true(cpa_unread_is_outward(s));
+	assert_false(cpa_unread_is_much(s));
+	assert_int_equal(records(), 0);
+	/* There is a reader after all. */
+	assert_false(take(CPA_OUTWARD_BYTES));
+	assert_false(cpa_unread_is_outward(s));
+	put(s, 3);
+	assert_true(take(3));
+}
+
+static void test_outward_by_writes(void **state)
+{
+	(void)state;
+	s->kind = CPA_STREAM_UNIX;
+	assert_int_equal(put_much(1), CPA_OUTWARD_WRITES);
+	cpa_unread_decide(&t[1], s);
+	assert_true(cpa_unread_is_outward(s));
+	assert_int_equal(s->records, CPA_OUTWARD_WRITES);
+	cpa_unread_write(s);
+	assert_int_equal(s->records, CPA_OUTWARD_WRITES + 1);
+}
+
+/* A reader of the session, in a part of the run or outside, has all records of now on. */
+static void test_not_outward(void **state)
+{
+	(void)state;
+	put(s, CPA_OUTWARD_BYTES);
+	cpa_stream_took(s, 1);
+	assert_true(cpa_unread_is_much(s));
+	cpa_unread_decide(&t[1], s);
+	assert_false(cpa_unread_is_outward(s));
+	assert_int_equal(records(), 1);
+	assert_true(take(1));
+	assert_false(cpa_unread_is_much(s));
+}
+
 /* A stream that has no records takes nobody's place. */
 static void test_nothing_to_free(void **state)
 {
@@ -179,7 +231,7 @@ static void test_nothing_to_free(void **state)
 	put(s, 3);
 	close_writer(row);
 	for (unsigned i = 0; i < CPA_STREAMS_CLOSED; i++)
-		cpa_closed_stream(&t[1], cpa_stream_intern(OTHERS - 1 - i, CPA_STREAM_PIPE, 0));
+		cpa_unread_closed(&t[1], cpa_stream_intern(OTHERS - 1 - i, CPA_STREAM_PIPE, 0));
 	assert_int_equal(records(), 1);
 }
 
@@ -188,13 +240,11 @@ static void test_nothing_to_free(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_go),
-		TEST(test_stay_for_a_while),
-		TEST(test_used_since),
-		TEST(test_reader_left),
-		TEST(test_writer_left),
-		TEST(test_under_way),
-		TEST(test_nothing_to_free),
+		TEST(test_go),		TEST(test_stay_for_a_while),
+		TEST(test_used_since),	TEST(test_reader_left),
+		TEST(test_writer_left), TEST(test_under_way),
+		TEST(test_outward),	TEST(test_outward_by_writes),
+		TEST(test_not_outward), TEST(test_nothing_to_free),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
