@@ -132,10 +132,20 @@ static char *name_of(const struct cpa_component_figures *component)
 	return text;
 }
 
+/* The place of @component, if its name does not end with it as "solve() body at solve.c:88" does; else "". */
+static const char *place_of(const struct cpa_component_figures *component)
+{
+	const char *base = cpa_printable_where(component->name, component->location);
+	size_t all = strlen(component->name), end = strlen(base) + strlen(" at ");
+	const char *at = all > end ? component->name + all - end : "";
+
+	return strncmp(at, " at ", 4) == 0 && strcmp(at + 4, base) == 0 ? "" : base;
+}
+
 char *cpa_describe(const struct cpa_component_figures *component, bool start)
 {
 	const char *article = start ? "The" : "the", *noun = "component ";
-	const char *base = cpa_printable_where(component->name, component->location);
+	const char *base = place_of(component);
 	const char *by = !component->callers ? "" : *base ? ", called by " : "called by ";
 	char *where = *base || *by ? cpa_format_text(" (%s%s%s)", base, by,
 						     *by ? component->callers : "") :

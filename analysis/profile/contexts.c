@@ -9,6 +9,8 @@
 
 #include "analysis/profile/build.h"
 #include "analysis/profile/components.h"
+#include "analysis/profile/modules.h"
+#include "analysis/symbols/construct.h"
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 
@@ -349,44 +351,98 @@ double cpa_callers_error(uint64_t part, uint64_t all)
 	return all ? sqrt(share * (1 - share) / count) : 0;
 }
 
-/* "compare <- mergelines": @node, and its callers while one of them makes most of it. */
-static char *name_chain(const struct cpa_callers *node)
+/* Whether @caller calls the body of any construct of OpenMP, any thread's first function, or main(). */
+static bool says_nothing(const struct cpa_callers *caller)
+{
+	const char *name = caller->context->name;
+
+	return cpa_construct_is_runtime(name) || strcmp(name, "start_thread") == 0 ||
+	       strncmp(name, "__libc_start_", strlen("__libc_start_")) == 0;
+}
+
+static bool is_in_library(const struct cpa_profile *profile, const struct cpa_callers *node)
+{
+	uint32_t module = node->context->module;
+	const char *path = module ? profile->module[module - 1].path : NULL;
+
+	return path && profile->program.exe && strcmp(path, profile->program.exe) != 0;
+}
+
+/*
+ * "compare <- mergelines": @node, and its callers while one of them makes most of it. Of a library's functions the
+ * one that the program calls: "... <- free <- resize".
+ */
+static char *name_chain(const struct cpa_profile *profile, const struct cpa_callers *node)
 {
 	char *text = xstrdup(node->context->name), *longer;
+	bool inside = is_in_library(profile, node);
 
-	for (unsigned n = 1; n < NAMED && node->callers; n++) {
-		if (node->caller[0].stacks < FEW || 2 * node->caller[0].path_s <= node->path_s)
+	for (unsigned n = 1; (n < NAMED || inside) && node->callers; n++) {
+		if (node->caller[0].stacks < FEW || 2 * node->caller[0].path_s <= node->path_s ||
+		    says_nothing(&node->caller[0]))
 			break;
 		node = &node->caller[0];
-		longer = cpa_format_text("%s <- %s", text, node->context->name);
+		inside = inside && is_in_library(profile, node);
+		longer = inside ? cpa_format_text("... <- %s", node->context->name) :
+				  cpa_format_text("%s <- %s", text, node->context->name);
 		free(text);
 		text = longer;
 	}
 	return text;
 }
 
+/* Chains of callers, most first, and the path of each. */
+struct chains {
+	char *text[NAMED];
+	double path_s[NAMED];
+	size_t n;
+};
+
+/* Add the chain of @caller, unless others fill @chains. One with the same text is the same to a reader. */
+static void add_chain(struct chains *chains, const struct cpa_profile *profile,
+		      const struct cpa_callers *caller)
+{
+	char *text = name_chain(profile, caller);
+	size_t i = 0;
+
+	while (i < chains->n && strcmp(chains->text[i], text) != 0)
+		i++;
+	if (i < NAMED)
+		chains->path_s[i] += caller->path_s;
+	if (i == chains->n && i < NAMED)
+		chains->text[chains->n++] = text;
+	else
+		free(text);
+}
+
 /*
  * "compare <- mergelines 70%, insert 25%": the callers that have most of the function's path; a
- * single one without its share. The caller frees it; NULL: there are none.
+ * single one without its share. Callers that say nothing are left out. The caller frees it; NULL:
+ * there are none.
  */
-static char *name_callers(const struct cpa_contexts *contexts,
+static char *name_callers(const struct cpa_profile *profile,
 			  const struct cpa_component_figures *function)
 {
-	struct cpa_callers *root = cpa_callers_of(contexts, function);
+	struct cpa_callers *root = cpa_callers_of(profile->contexts, function);
+	struct chains chains = { .n = 0 };
 	char *text = NULL;
 
-	for (size_t i = 0; i < root->callers && i < NAMED; i++) {
+	for (size_t i = 0; i < root->callers; i++) {
 		const struct cpa_callers *caller = &root->caller[i];
-		bool only = caller->path_s >= (1 - LEAST) * root->path_s;
-		struct cpa_figure share = cpa_format_percent(caller->path_s, root->path_s);
-		char *chain, *longer;
 
 		if (caller->stacks < FEW || caller->path_s < LEAST * root->path_s)
 			break;
-		chain = name_chain(caller);
-		longer = cpa_format_text("%s%s%s%s%s", text ? text : "", text ? ", " : "", chain,
-					 only ? "" : " ", only ? "" : share.text);
-		free(chain);
+		if (!says_nothing(caller))
+			add_chain(&chains, profile, caller);
+	}
+	for (size_t i = 0; i < chains.n; i++) {
+		bool only = chains.path_s[i] >= (1 - LEAST) * root->path_s;
+		struct cpa_figure share = cpa_format_percent(chains.path_s[i], root->path_s);
+		char *longer = cpa_format_text("%s%s%s%s%s", text ? text : "", text ? ", " : "",
+					       chains.text[i], only ? "" : " ",
+					       only ? "" : share.text);
+
+		free(chains.text[i]);
 		free(text);
 		text = longer;
 	}
@@ -413,5 +469,5 @@ void cpa_build_contexts(struct cpa_build *build)
 	for (size_t i = 0; i < profile->components; i++)
 		if (profile->component[i].kind == CPA_FUNCTION && !profile->component[i].part)
 			profile->component[i].callers =
-				name_callers(contexts, &profile->component[i]);
+				name_callers(profile, &profile->component[i]);
 }

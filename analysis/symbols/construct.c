@@ -122,18 +122,38 @@ void cpa_construct_body(struct cpa_place *place, bool begins)
 	free(made.call);
 }
 
+/* Whether @name begins with one of @n prefixes. */
+static bool begins_with(const char *name, const char *const prefix[], size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strncmp(name, prefix[i], strlen(prefix[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Whether @name is of a function without a name in a runtime's library. */
+static bool is_in_runtime(const char *name)
+{
+	static const char *const libraries[] = { "libgomp.so", "libomp.so", "libomp-",
+						 "libiomp5.so" };
+
+	return begins_with(name, libraries, ARRAY_SIZE(libraries));
+}
+
+bool cpa_construct_is_runtime(const char *name)
+{
+	static const char *const functions[] = { "GOMP_", "gomp_", "__kmp" };
+
+	return is_in_runtime(name) || begins_with(name, functions, ARRAY_SIZE(functions));
+}
+
 void cpa_construct_pool(struct cpa_place *place)
 {
-	static const char *const runtimes[] = { "libgomp.so", "libomp.so", "libomp-",
-						"libiomp5.so" };
-
-	for (size_t i = 0; place->nameless && i < ARRAY_SIZE(runtimes); i++) {
-		if (strncmp(place->name, runtimes[i], strlen(runtimes[i])) != 0)
-			continue;
-		free(place->name);
-		place->name = xstrdup("OpenMP pool");
-		place->nameless = false;
-	}
+	if (!place->nameless || !is_in_runtime(place->name))
+		return;
+	free(place->name);
+	place->name = xstrdup("OpenMP pool");
+	place->nameless = false;
 }
 
 void cpa_construct_critical(struct cpa_place *place)

@@ -39,6 +39,9 @@ bool cpa_construct_is_nameless(const struct cpa_place *place);
  */
 void cpa_construct_body(struct cpa_place *place, bool begins);
 
+/* Whether the function @name belongs to a runtime of OpenMP, which calls the bodies of constructs. */
+bool cpa_construct_is_runtime(const char *name);
+
 /* Rename the start routine of the threads of a runtime's pool, if it has no name: "OpenMP pool". */
 void cpa_construct_pool(struct cpa_place *place);
 

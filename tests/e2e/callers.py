@@ -406,6 +406,16 @@ def check_locks(results, folder):
     results.check(good, f"--callers lock --lines: first used on line {first}")
 
 
+def check_called_back(results, folder):
+    """Of the library's functions below visit() the first screen has those that walk() called."""
+    dump = folder / "called_back"
+    run([BUILD / "tests/programs/called_back", "10000"], env=profiled_environment(dump))
+    text = " ".join(run([BUILD / "cpa-report", "--width", "200", dump]).split())
+    found = re.findall(r"visit is called by .{0,80}", text)
+    good = re.search(r"visit is called by \.\.\. <- (?!visit)\S+ <- walk( 9\d(\.\d)?%)?\.", text)
+    results.check(good, f"called back by a library: {found}")
+
+
 def main():
     results = Results()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="callers.", dir=os.environ.get("CPA_TMP")))
@@ -418,6 +428,7 @@ def main():
     check_parts(results, dump)
     check_calls(results, dump)
     check_first_screen(results, folder, dump)
+    check_called_back(results, folder)
     check(results, folder, "250 a second", CPA_SAMPLE_HZ="250")
     check(results, folder, "2000 a second", CPA_SAMPLE_HZ="2000")
     check_annotate(results, folder)

@@ -18,6 +18,7 @@ import itertools
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -517,6 +518,15 @@ def check_asked(results, folder, compiler):
         results.check(said == there, f"{compiler}: tool of the program: {kind}: regions are{' not' * said} seen")
 
 
+def check_screen(results, folder):
+    """The first screen has each place once, and no function of the runtime as a caller."""
+    dump = folder / "screen.dump"
+    run([BUILD / "examples/loop"], env=profiled_environment(dump))
+    text = " ".join(run([BUILD / "cpa-report", "--width", "200", dump]).split())
+    said = re.findall(r"called by [^.]*(?:GOMP_|libgomp|start_thread)\S*|at loop\.c:\d+ \(loop\.c:[^)]*\)", text)
+    results.check("main() body at loop.c:21" in text and not said, f"first screen: {said}")
+
+
 def check_first(results, folder):
     """No arrival at a barrier is lost where both threads meet it for the first time: all children do the same."""
     program, dump = folder / "first", folder / "first.dump"
@@ -537,6 +547,7 @@ def main():
         check_copies(results, folder)
         check_copied(results, folder)
         check_first(results, folder)
+        check_screen(results, folder)
         check_fortran(results, folder)
     for name in COMPILERS:
         built = build(folder, name)
