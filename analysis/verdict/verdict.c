@@ -357,6 +357,8 @@ static struct cpa_facts find_facts(const struct cpa_profile *profile)
 		find_busiest(&facts.uneven, profile);
 	facts.serial_function = function_of(profile, &facts.serial);
 	find_region(&facts);
+	if (cpa_teams_any(profile))
+		cpa_verdict_find_outside(&facts);
 	find_queue(&facts);
 	find_stream(&facts);
 	return facts;

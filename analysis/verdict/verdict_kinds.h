@@ -72,6 +72,9 @@ struct cpa_facts {
 	struct cpa_verdict_class uneven, serial;
 	struct cpa_verdict_region region;
 	const struct cpa_component_figures *serial_function; /* NULL: none of theirs stands out */
+	/* Of contexts outside parallel regions, by stacks. NULL: not known. */
+	const struct cpa_component_figures *outside;
+	double outside_s;
 	double unknown_s; /* path of classes of whose threads some are not known */
 	double lock_gain_s, queue_gain_s, uneven_gain_s, serial_gain_s;
 };
@@ -81,6 +84,9 @@ struct cpa_verdict_kind {
 	const char *options; /* of cpa-report, to look closer, unless the kind sets others */
 	bool (*holds)(const struct cpa_facts *facts, struct cpa_verdict *verdict);
 };
+
+/* Find the function with most of the path outside parallel regions. */
+void cpa_verdict_find_outside(struct cpa_facts *facts);
 
 /* Conditions. verdict_unseen.c: what cpa did not see. */
 bool cpa_verdict_is_unseen(const struct cpa_facts *facts, struct cpa_verdict *verdict);

@@ -11,6 +11,8 @@
 #include "analysis/profile/components.h"
 #include "analysis/profile/objects.h"
 
+#define PIECE 0.1 /* of the time outside parallel regions: a function with less is not named */
+
 /* "solver (rounds.c:27)". The caller frees it. */
 static char *routine(const struct cpa_verdict_class *class)
 {
@@ -146,13 +148,21 @@ bool cpa_verdict_is_serial(const struct cpa_facts *facts, struct cpa_verdict *ve
 	gains = cpa_verdict_gain(facts, verdict,
 				 facts->path_s - share * (1 - 1 / facts->processors));
 	if (regions_s >= CPA_SHARE_GAIN * facts->path_s) {
-		function = NULL; /* it may be in the regions */
+		/* Others may be in the regions. */
+		function = facts->outside_s >= PIECE * facts->region.serial_s ? facts->outside :
+										NULL;
+		name = function ? cpa_verdict_name(function) : NULL;
 		verdict->sentence = cpa_format_text(
 			"A serial part limits this program: outside its parallel regions are %s%s of "
-			"the %s of the critical path.",
+			"the %s of the critical path%s%s.",
 			facts->region.tasks_s > 0 ? "at most " : "",
 			cpa_format_seconds(facts->region.serial_s).text,
-			cpa_format_seconds(facts->path_s).text);
+			cpa_format_seconds(facts->path_s).text,
+			!name ? "" :
+			facts->outside_s >= facts->region.serial_s / 2 ?
+				", most of it in the " :
+				"; the largest piece is the ",
+			name ? name : "");
 	} else {
 		name = function ? cpa_verdict_name(function) : NULL;
 		verdict->sentence = cpa_format_text(

@@ -10,14 +10,26 @@
 
 #define FULL 0.95 /* work on the processors / path: then more processors are needed first */
 
+#define MOSTLY 0.5 /* of the path: then the regions decide */
+
+/* Whether most of the path is in parallel regions, whose numbers of threads divide it. */
+static bool is_in_regions(const struct cpa_facts *facts)
+{
+	return facts->path_s - facts->region.serial_s >= MOSTLY * facts->path_s;
+}
+
 /* What to do if the critical path is nearly as long as the work on the processors. */
 static char *little_gain(const struct cpa_facts *facts, const char *on, const char *less)
 {
 	bool held = facts->lock && facts->lock_gain_s >= CPA_SHARE_GAIN * facts->path_s;
 	char *lock = held ? cpa_verdict_name(facts->lock) : xstrdup("");
-	char *text = cpa_format_text("More processors alone gain little%s%s%s. %c%s, only %s.",
-				     held ? ": a lock keeps the path that long, the " : "", lock,
-				     "", *on - 'a' + 'A', on + 1, less);
+	const char *why =
+		held ? ": a lock keeps the path that long, the " :
+		is_in_regions(facts) ?
+		       ": the threads of the parallel regions would have to be more, too" :
+		       "";
+	char *text = cpa_format_text("More processors alone gain little%s%s. %c%s, only %s.", why,
+				     lock, *on - 'a' + 'A', on + 1, less);
 
 	free(lock);
 	return text;
@@ -55,8 +67,10 @@ bool cpa_verdict_is_processors(const struct cpa_facts *facts, struct cpa_verdict
 			facts->least_s / facts->path_s, *on - 'a' + 'A', on + 1, less);
 	else
 		verdict->action = little_gain(facts, on, less);
-	verdict->options = cpa_verdict_ask(facts, NULL, "--cores %.0f,%.0f,%.0f", facts->processors,
-					   2 * facts->processors, 4 * facts->processors);
+	verdict->options = cpa_verdict_ask(facts, NULL, "--%s %.0f,%.0f,%.0f",
+					   !scarce && is_in_regions(facts) ? "threads" : "cores",
+					   facts->processors, 2 * facts->processors,
+					   4 * facts->processors);
 	free(on);
 	free(less);
 	return true;

@@ -3,6 +3,7 @@
 #include "analysis/derived/teams.h"
 #include "tests/unit/verdict_run.h"
 #include "analysis/profile/components.h"
+#include "analysis/profile/contexts.h"
 #include "analysis/profile/modules.h"
 #include "analysis/profile/pag.h"
 
@@ -170,12 +171,75 @@ static void test_serial_beside_region(void **state)
 	expect_kind("serial");
 	assert_non_null(strstr(verdict.sentence, "regions are at most 2.00 s of"));
 }
+
+/* The function with most of the path outside regions is named, not one that has more of it inside. */
+static void test_outside_regions(void **state)
+{
+	struct cpa_component_figures *region = add(CPA_REGION, "f() parallel at f.c:3", 5, 5);
+	struct cpa_component_figures *main = add(CPA_THREAD, "main", 8, 8);
+	struct cpa_component_figures *kernel = add(CPA_FUNCTION, "kernel", 4.5, 0.5);
+	struct cpa_component_figures *fill = add(CPA_FUNCTION, "fill", 2, 2);
+	struct cpa_context_figures context[] = {
+		{ .name = (char *)"main" },
+		{ .name = (char *)"kernel", .caller = 1, .component = kernel, .path_s = 0.5 },
+		{ .name = (char *)"GOMP_parallel", .caller = 1 },
+		{ .name = (char *)"f() body", .caller = 3 },
+		{ .name = (char *)"kernel", .caller = 4, .component = kernel, .path_s = 4 },
+		{ .name = (char *)"fill", .caller = 1, .component = fill, .path_s = 2 },
+	};
+	struct cpa_contexts contexts = { .count = 6, .context = context };
+
+	(void)state;
+	region->total_s = 20;
+	add_thread(main->slot, 8);
+	spend(CPA_FUNCTION, kernel->slot, 4.5);
+	profile.program.work_s = 23;
+	add_region(region, 12);
+	profile.contexts = &contexts;
+	expect("serial",
+	       "A serial part limits this program: outside its parallel regions are 3.00 s of the "
+	       "8.00 s of the critical path, most of it in the function fill.",
+	       "Make that cheaper, or divide it among threads: at most 1.39 times as fast.");
+	assert_int_equal(verdict.slot, fill->slot);
+	context[5].path_s = 1;
+	expect_kind("serial");
+	assert_non_null(strstr(verdict.sentence, "path; the largest piece is the function fill."));
+	context[5].path_s = context[1].path_s = 0.1;
+	expect_kind("serial");
+	assert_non_null(strstr(verdict.sentence, "of the critical path."));
+}
+
+/* Even regions with as many threads as processors: more of the latter need more of the former. */
+static void test_threads_fill_processors(void **state)
+{
+	struct cpa_component_figures *region = add(CPA_REGION, "f() parallel at f.c:3", 7.9, 7.9);
+
+	(void)state;
+	region->total_s = 31.4;
+	add(CPA_FUNCTION, "kernel", 7, 7)->total_s = 28;
+	profile.program.work_s = 31.5;
+	profile.program.journal = true;
+	add_region(region, 12);
+	expect("processors",
+	       "Too few processors limit this program: 31.5 s of work take 7.88 s on 4 processors, "
+	       "and the critical path is as long, 8.00 s.",
+	       "More processors alone gain little: the threads of the parallel regions would have "
+	       "to be more, too. On 4 processors, only less work: the function kernel has 88.9% of "
+	       "the CPU time.");
+	assert_string_equal(verdict.options, "--threads 4,8,16");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_region),	 TEST(test_several_regions),	  TEST(test_pool),
-		TEST(test_region_alone), TEST(test_serial_beside_region),
+		TEST(test_region),
+		TEST(test_several_regions),
+		TEST(test_pool),
+		TEST(test_region_alone),
+		TEST(test_serial_beside_region),
+		TEST(test_outside_regions),
+		TEST(test_threads_fill_processors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
