@@ -5,6 +5,7 @@ They listen on the loopback or on a socket in their folder, and run as `nobody` 
 some refuse root, and most are no root's in life. A load is bounded in time and fails on the first
 wrong answer.
 """
+import glob
 import os
 import pwd
 import re
@@ -38,6 +39,13 @@ def answers(address):
         return s.connect_ex(address) == 0
 
 
+def times_of(pid):
+    """Seconds of the process, user and system, and the same of its children that it has waited for."""
+    with open(f"/proc/{pid}/stat") as stat:
+        fields = stat.read().rsplit(")", 1)[1].split()
+    return [int(field) / TICKS for field in fields[11:15]]
+
+
 class Server:
     """One server; `folder` is its own, and is removed by whoever made it."""
 
@@ -63,9 +71,9 @@ class Server:
         if os.geteuid() == 0:
             shutil.chown(path, self.owner, pwd.getpwnam(self.owner).pw_gid)
 
-    def run(self, *words, check=True):
+    def run(self, *words, check=True, **options):
         """A command of ours or of the server's owner that ends; what it printed."""
-        done = subprocess.run(words, cwd=self.folder, stdin=subprocess.DEVNULL, timeout=HANGS_S,
+        done = subprocess.run(words, **options, cwd=self.folder, stdin=subprocess.DEVNULL, timeout=HANGS_S,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if check and done.returncode:
             raise Fails(f"{words[0]} ended with {done.returncode}: {done.stdout[-300:].strip()}")
@@ -117,9 +125,7 @@ class Server:
 
     def cpu(self):
         """Seconds of all its threads so far."""
-        with open(f"/proc/{self.process.pid}/stat") as stat:
-            fields = stat.read().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / TICKS
+        return sum(times_of(self.process.pid)[:2])
 
     def descriptors(self):
         """How many are open, and how many of them cpa opened."""
@@ -256,4 +262,57 @@ class Nginx(Server):
         return int(done[1]), float(done[2])
 
 
-SERVERS = {"memcached": Memcached, "redis": Redis, "mariadb": MariaDB, "nginx": Nginx}
+class PostgreSQL(Server):
+    """A process for each client, all in one session."""
+
+    load_text = "pgbench -S, 4 connections; transactions"
+    needs = ("pgbench", "postgres", "initdb", "pg_isready")
+
+    @staticmethod
+    def program(name):
+        """Its path; Debian has a folder for each version. None: it is not there."""
+        folders = sorted(glob.glob("/usr/lib/postgresql/*/bin"), reverse=True)
+        return shutil.which(name, path=os.pathsep.join([*folders, os.environ.get("PATH", "")]))
+
+    @classmethod
+    def missing(cls):
+        return [name for name in cls.needs if not cls.program(name)]
+
+    def prepare(self):
+        self.data, self.address = f"{self.folder}/data", f"{self.folder}/.s.PGSQL.5432"
+        self.run(self.program("initdb"), "-D", self.data, "-A", "trust", "-U", "postgres",
+                 "--no-sync", **self.as_owner())
+        self.start(False)
+        self.pgbench("-i", "-s", "5", "-q")
+        self.stop()
+
+    def words(self):
+        return [self.program("postgres"), "-D", self.data, "-k", self.folder, "-h", "",
+                "-c", "fsync=off", "-c", "shared_buffers=128MB"]
+
+    def start(self, profiled):
+        super().start(profiled)
+        self.run("sh", "-c", 'until "$0" -q -h "$1"; do sleep 0.1; done',
+                 self.program("pg_isready"), self.folder)
+
+    def pgbench(self, *words):
+        return self.run(self.program("pgbench"), "-h", self.folder, "-U", "postgres", *words,
+                        "postgres")
+
+    def cpu(self):
+        pid = self.process.pid
+        with open(f"/proc/{pid}/task/{pid}/children") as children:
+            running = children.read().split()
+        return sum(times_of(pid)) + sum(sum(times_of(child)[:2]) for child in running)
+
+    def load(self, seconds):
+        out = self.pgbench("-n", "-S", "-c", "4", "-j", "2", "-T", str(max(1, round(seconds))))
+        done = re.search(r"actually processed: (\d+)", out)
+        rate = re.search(r"tps = ([\d.]+)", out)
+        if not done or not rate or "failed transactions: 0" not in out:
+            raise Fails(f"pgbench: {out[-300:].strip()}")
+        return int(done[1]), int(done[1]) / float(rate[1])
+
+
+SERVERS = {"memcached": Memcached, "redis": Redis, "mariadb": MariaDB, "nginx": Nginx,
+           "postgresql": PostgreSQL}
