@@ -8,6 +8,7 @@
 #include "analysis/profile/build.h"
 #include "analysis/profile/processes.h"
 #include "analysis/profile/threads.h"
+#include "analysis/symbols/construct.h"
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 
@@ -247,6 +248,28 @@ static uint64_t count_strangers(const struct cpa_build *build)
 }
 
 /*
+ * The most that threads of OpenMP's pools can have spun from their last event to the end of their process: they
+ * wait there for another region, which did not come.
+ */
+static double most_spun(const struct cpa_profile *profile)
+{
+	double most_s = 0;
+
+	for (size_t i = 0; i < profile->threads; i++) {
+		const struct cpa_thread_figures *thread = &profile->thread[i];
+		double last_s = thread->begun_s + thread->lived_s;
+
+		if (thread->state != CPA_THREAD_RUNNING ||
+		    !cpa_construct_is_pool(thread->start_routine))
+			continue;
+		for (size_t k = 0; k < profile->processes; k++)
+			if (profile->process[k].id == thread->process)
+				most_s += fmax(profile->process[k].end_s - last_s, 0);
+	}
+	return most_s;
+}
+
+/*
  * CPU time of a process by the kernel. One that was killed did not report it, so the sum of a
  * command's processes may lack some.
  */
@@ -272,10 +295,18 @@ static void note_cpu(struct cpa_build *build)
 	if (header->epoch > CPA_EPOCH_ON || header->cpu_end_ns == 0 || fabs(kernel - ours) < 0.02 ||
 	    fabs(kernel - ours) < kernel / 20)
 		return;
-	if (kernel > ours) {
-		profile->diagnostics.missing_s = kernel - ours;
+	if (kernel > ours)
 		profile->diagnostics.strangers = count_strangers(build);
+	if (kernel > ours && !profile->diagnostics.strangers &&
+	    kernel - ours <= most_spun(profile)) {
+		cpa_profile_note(
+			profile,
+			"The kernel counted %.3f s of CPU time, the threads' figures have %.3f s: the "
+			"threads of OpenMP's pool spun from their last region to the end.",
+			kernel, ours);
+		return;
 	}
+	profile->diagnostics.missing_s = fmax(kernel - ours, 0);
 	if (profile->diagnostics.strangers)
 		cpa_profile_note(
 			profile,

@@ -21,6 +21,8 @@ const char *cpa_construct_word(const struct cpa_component *row)
 									 NULL;
 }
 
+#define POOL "OpenMP pool"
+
 /* A name that a compiler made: that of the function, and what it added. */
 struct made {
 	char *call; /* "solve()", "solve(int)"; "": not known, as clang does not tell */
@@ -152,8 +154,13 @@ void cpa_construct_pool(struct cpa_place *place)
 	if (!place->nameless || !is_in_runtime(place->name))
 		return;
 	free(place->name);
-	place->name = xstrdup("OpenMP pool");
+	place->name = xstrdup(POOL);
 	place->nameless = false;
+}
+
+bool cpa_construct_is_pool(const char *routine)
+{
+	return strcmp(routine, POOL) == 0 || cpa_construct_is_runtime(routine);
 }
 
 void cpa_construct_critical(struct cpa_place *place)

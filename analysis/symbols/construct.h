@@ -45,6 +45,9 @@ bool cpa_construct_is_runtime(const char *name);
 /* Rename the start routine of the threads of a runtime's pool, if it has no name: "OpenMP pool". */
 void cpa_construct_pool(struct cpa_place *place);
 
+/* Whether threads that start at @routine are of such a pool; "OpenMP pool", or a function of the runtime. */
+bool cpa_construct_is_pool(const char *routine);
+
 /* Rename the variable of a critical section: "critical(update)". Others keep their names. */
 void cpa_construct_critical(struct cpa_place *place);
 

@@ -34,6 +34,7 @@ SAME = SOURCE.with_name("openmp_same.cpp")
 COPIED = SOURCE.with_name("openmp_copied.c")
 COPIES = SOURCE.with_name("openmp_copies.c")
 FIRST = SOURCE.with_name("openmp_first.c")
+LAST = SOURCE.with_name("openmp_last.c")
 OLD = SOURCE.with_name("openmp_old.c")
 NAMES = SOURCE.with_name("openmp_names.cpp")
 TOOL = SOURCE.with_name("openmp_tool.c")
@@ -392,6 +393,17 @@ def check_spinning(results, folder, program):
     results.check(said == (spun_s >= 0.01 * cpu_s), f"{label}: the report says it if it is much")
 
 
+def check_spinning_last(results, folder, compiler):
+    """Threads of the pool that spin behind their last region are no threads that cpa did not meet."""
+    program, dump = folder / f"last-{compiler}", folder / f"last-{compiler}.dump"
+    run([compiler, *FLAGS, LAST, "-o", program])
+    run([program], env=profiled_environment(dump, OMP_WAIT_POLICY="active", KMP_BLOCKTIME="infinite"))
+    notes, missing = read(dump)["diagnostics"]["notes"], "threads or activities are missing"
+    text = run([BUILD / "cpa-report", dump])
+    good = not any(missing in note for note in notes) and "This may be off" not in text
+    results.check(good, f"{program.name} spins to its end: {notes}")
+
+
 def check_waits(results, folder, compiler):
     """A wait is on the observed path also if what ended it is not known."""
     program = folder / f"waits-{compiler}"
@@ -559,6 +571,7 @@ def main():
             check_same(results, folder, compiler)
             check_waits(results, folder, compiler)
             check_names(results, folder, compiler)
+            check_spinning_last(results, folder, compiler)
         if not sys.argv[1:]:
             check_spinning(results, folder, program)
         if not sys.argv[1:] and name != "gcc":
