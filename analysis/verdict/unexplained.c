@@ -96,6 +96,14 @@ static bool spins(const char *name)
 	return false;
 }
 
+bool cpa_unexplained_spins(const struct cpa_profile *profile,
+			   const struct cpa_component_figures *function)
+{
+	const char *name = module_name(profile, function->module);
+
+	return name && spins(name);
+}
+
 /* Add the time that activities spend in functions of such libraries. */
 static void add_spinning(struct cpa_unexplained *u, const struct cpa_profile *profile)
 {

@@ -38,6 +38,10 @@ struct cpa_unexplained {
 void cpa_unexplained_init(struct cpa_unexplained *unexplained, const struct cpa_profile *profile);
 void cpa_unexplained_fini(struct cpa_unexplained *unexplained);
 
+/* Whether @function is of a library whose threads spin: to make it cheaper is not up to the program. */
+bool cpa_unexplained_spins(const struct cpa_profile *profile,
+			   const struct cpa_component_figures *function);
+
 /*
  * "for 34.0% of the threads' time (5.00 s) cpa did not see ...": what hides dependencies, and how
  * much longer the critical path may be, if more than a tenth of the threads' time or of the

@@ -287,7 +287,11 @@ static void find_region(struct cpa_facts *facts)
 	best->gain_s = most_s - locks_s;
 	best->all_s = known ? profile->teams->balanced_saved_s : best->all_s - locks_s;
 	/* Tasks that threads run while they wait for a region's end are not in it, others are. */
-	best->serial_s = fmax(fmin(best->serial_s, facts->path_s - best->tasks_s), 0);
+	best->serial_s = fmin(best->serial_s, facts->path_s - best->tasks_s);
+	/* Nor is that a master spins in the runtime until all threads of a team are there. */
+	if (cpa_teams_any(profile))
+		best->spun_s = facts->unexplained.shorter_s;
+	best->serial_s = fmax(best->serial_s - best->spun_s, 0);
 	/* A master is a class of one thread, but what it does in a region is no serial part. */
 	facts->serial_gain_s = fmin(facts->serial_gain_s, best->serial_s);
 }

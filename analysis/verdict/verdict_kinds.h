@@ -52,6 +52,7 @@ struct cpa_verdict_region {
 	double all_s;				       /* the same of all regions at once */
 	double serial_s;			       /* of the path, outside all regions; */
 	double tasks_s; /* in tasks: if any, serial_s is the most it can be */
+	double spun_s; /* of the path: in the runtime, where a master waits for its team; not in serial_s */
 	const struct cpa_component_figures *alone; /* with most of the path, of one thread */
 	double alone_s;				   /* of the path, in all of one thread */
 };

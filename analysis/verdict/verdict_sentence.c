@@ -35,7 +35,8 @@ const struct cpa_component_figures *cpa_verdict_function(const struct cpa_facts 
 		double share = of_cpu ? each->total_s : each->critical_path_s;
 
 		if (each->kind != CPA_FUNCTION || each->shared ||
-		    each->slot == CPA_SLOT_UNSAMPLED || share < best)
+		    each->slot == CPA_SLOT_UNSAMPLED || share < best ||
+		    cpa_unexplained_spins(profile, each))
 			continue;
 		most = each;
 		best = share;
@@ -85,7 +86,8 @@ cpa_verdict_ask(const struct cpa_facts *facts, const char *name, const char *for
 
 bool cpa_verdict_matters(const struct cpa_facts *facts, double gain_s, double other_s)
 {
-	return gain_s >= CPA_SHARE_GAIN * facts->path_s && gain_s * CLEARLY >= other_s;
+	return gain_s >= CPA_SHARE_GAIN * (facts->path_s - facts->region.spun_s) &&
+	       gain_s * CLEARLY >= other_s;
 }
 
 bool cpa_verdict_is_outweighed(const struct cpa_facts *facts, double gain_s)

@@ -209,6 +209,29 @@ static void test_outside_regions(void **state)
 	assert_non_null(strstr(verdict.sentence, "of the critical path."));
 }
 
+/* Where a master spins in the runtime until its team is there, nothing of the program is serial. */
+static void test_spinning_beside_region(void **state)
+{
+	struct cpa_component_figures *region = add(CPA_REGION, "f() parallel at f.c:3", 5, 5);
+	struct cpa_component_figures *main = add(CPA_THREAD, "main", 8, 8);
+	struct cpa_component_figures *spins = add(CPA_FUNCTION, "libgomp.so.1+0x100", 2.5, 2.5);
+	struct cpa_module_figures module = { .path = (char *)"/usr/lib/libgomp.so.1" };
+
+	(void)state;
+	region->total_s = 20;
+	add_thread(main->slot, 8);
+	spend(CPA_FUNCTION, spins->slot, 2.5);
+	profile.program.work_s = 23;
+	add_region(region, 12);
+	expect_kind("serial");
+	profile.module = &module;
+	profile.modules = 1;
+	spins->module = 1;
+	spins->total_s = 2.5;
+	expect_kind("work");
+	assert_null(strstr(verdict.action, "libgomp")); /* nor can the program make it cheaper */
+}
+
 /* Even regions with as many threads as processors: more of the latter need more of the former. */
 static void test_threads_fill_processors(void **state)
 {
@@ -240,6 +263,8 @@ int main(void)
 		TEST(test_serial_beside_region),
 		TEST(test_outside_regions),
 		TEST(test_threads_fill_processors),
+		TEST(test_spinning_beside_region),
+		TEST(test_spinning_beside_region),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
