@@ -66,6 +66,8 @@ void cpa_splice_begins(struct cpa_splice *use, int in, int out, size_t n, unsign
 
 	use->takes = takes;
 	use->room = false;
+	if (*cpa_alive)
+		cpa_stream_will_be_read(use->in);
 	use->record.stream = NULL;
 	if (!w)
 		return;

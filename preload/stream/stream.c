@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/sockios.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include "preload/core/event.h"
 #include "preload/core/track.h"
@@ -14,6 +16,7 @@
 #include "shadow/edge/message.h"
 #include "shadow/edge/unread.h"
 #include "shadow/graph/activity.h"
+#include "shadow/store/epoch.h"
 #include "shadow/store/kernel.h"
 
 /*
@@ -150,6 +153,8 @@ void cpa_stream_read_begin(struct cpa_stream_use *use, uint64_t caller)
 {
 	use->room = false;
 	use->name = use->socket = use->peer = 0;
+	if (*cpa_alive)
+		cpa_stream_will_be_read(use->stream);
 	if (unlikely(cpa_stream_is_written(use->stream)))
 		makes_room(use, caller);
 	use->called = clock_now();
@@ -245,6 +250,16 @@ bool cpa_stream_was_read(struct cpa_stream_use *use, ssize_t ret, const void *by
 	return is_known;
 }
 
+/* There were so many writes that nobody in the session reads: the kernel knows whether somebody has. */
+static __attribute__((noinline)) void decide(struct cpa_worker *w, const struct cpa_stream_use *use)
+{
+	unsigned long number = use->stream->kind == CPA_STREAM_PIPE ? FIONREAD : SIOCOUTQ;
+	int waiting = -1;
+
+	if (cpa_kernel(SYS_ioctl, use->fd, number, &waiting) == 0 && waiting >= 0)
+		cpa_unread_decide(&w->self, use->stream, (uint64_t)waiting);
+}
+
 void cpa_stream_write(struct cpa_stream_use *use, const void *bytes, size_t size, uint64_t caller)
 {
 	struct cpa_stream *s = use->stream;
@@ -254,7 +269,8 @@ void cpa_stream_write(struct cpa_stream_use *use, const void *bytes, size_t size
 	use->record.stream = NULL;
 	use->name = use->socket = use->peer = 0;
 	if (unlikely(cpa_unread_is_outward(s))) {
-		cpa_unread_write(s);
+		if (*cpa_alive && cpa_epoch_is_on(cpa_epoch_seen()))
+			cpa_unread_write(s);
 		return;
 	}
 	use->value = s->kind == CPA_STREAM_EVENTFD ? value_at(bytes) : 0;
@@ -262,7 +278,7 @@ void cpa_stream_write(struct cpa_stream_use *use, const void *bytes, size_t size
 	if (w) {
 		cpa_event_usual(w, CPA_EV_WRITE, caller, 0);
 		if (unlikely(cpa_unread_is_much(s)))
-			cpa_unread_decide(&w->self, s);
+			decide(w, use);
 		cpa_stream_write_begin(&w->self, s, size, &use->record);
 		cpa_done_usual(w);
 	}

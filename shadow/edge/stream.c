@@ -67,15 +67,6 @@ static void take_part(const struct cpa_self *self, uint32_t end[])
 	}
 }
 
-/* The thread is one of those that read the stream. */
-static void take_reader(const struct cpa_self *self, struct cpa_stream *s)
-{
-	take_part(self, s->reader);
-	/* Relaxed: a hint for writers. */
-	if (unlikely(!(__atomic_load_n(&s->closed, __ATOMIC_RELAXED) & CPA_STREAM_READ)))
-		__atomic_fetch_or(&s->closed, CPA_STREAM_READ, __ATOMIC_RELAXED);
-}
-
 /* A new token with the thread's path and these bytes. NULL: no space (counted). */
 static struct cpa_token *token_new(struct cpa_self *self, uint64_t begin, uint64_t end)
 {
@@ -270,15 +261,20 @@ void cpa_stream_clear(struct cpa_self *self, struct cpa_stream *s)
 
 	for (unsigned i = 0; i < CPA_STREAM_RECORDS; i++)
 		empty(self, &s->record[i]);
-	for (unsigned i = 0; i < CPA_STREAM_ROOMS; i++)
-		empty(self, &s->room[i]);
+	cpa_stream_clear_rooms(self, s);
 	if (token)
 		cpa_token_free(self, token);
 }
 
+void cpa_stream_clear_rooms(struct cpa_self *self, struct cpa_stream *s)
+{
+	for (unsigned i = 0; i < CPA_STREAM_ROOMS; i++)
+		empty(self, &s->room[i]);
+}
+
 void cpa_stream_reader(const struct cpa_self *self, struct cpa_stream *s)
 {
-	take_reader(self, s);
+	take_part(self, s->reader);
 }
 
 void cpa_stream_outside(const struct cpa_self *self, enum cpa_stream_kind kind, uint64_t ticks)
@@ -298,7 +294,7 @@ bool cpa_stream_read_from(struct cpa_self *self, struct cpa_stream *s, uint64_t 
 {
 	bool uncertain = false;
 
-	take_reader(self, s);
+	take_part(self, s->reader);
 	cpa_stream_found_init(f, s, from + bytes);
 	f->bytes = bytes;
 	if (s->broken || !cpa_range_find(self, s, from, f, &uncertain)) {

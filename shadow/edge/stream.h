@@ -91,8 +91,20 @@ static inline uint32_t cpa_stream_closed(struct cpa_stream *s, uint32_t bits)
 	return __atomic_or_fetch(&s->closed, bits, __ATOMIC_RELAXED);
 }
 
-/* Free the tokens of the stream. Writes under way keep theirs until they end. */
+/*
+ * A thread of the session is about to read the stream, in a part of the run or not: to be called before the
+ * original, which may take bytes long before it returns.
+ */
+static inline void cpa_stream_will_be_read(struct cpa_stream *s)
+{
+	/* Relaxed: the kernel's own lock on the stream orders this and what a writer finds was taken. */
+	if (unlikely(!(__atomic_load_n(&s->closed, __ATOMIC_RELAXED) & CPA_STREAM_READ)))
+		cpa_stream_closed(s, CPA_STREAM_READ);
+}
+
+/* Free the tokens of the stream. Writes under way keep theirs until they end. cpa_stream_clear_rooms(): of reads. */
 CPA_HIDDEN void cpa_stream_clear(struct cpa_self *self, struct cpa_stream *s);
+CPA_HIDDEN void cpa_stream_clear_rooms(struct cpa_self *self, struct cpa_stream *s);
 
 /* A record of a thread: a write under way, or, in `room`, a read. */
 struct cpa_stream_record {

@@ -37,9 +37,9 @@
 #define CPA_STREAM_FULL 128u
 /* A thread was blocked until there was room in it, before it tried to write. */
 #define CPA_STREAM_POLLED 256u
-/* A thread of the session has read it. */
+/* A thread of the session has read it, or begun to. */
 #define CPA_STREAM_READ 512u
-/* So much was written, and nothing read in the session, that somebody outside has taken it. */
+/* Nobody in the session has read it, and somebody outside has. */
 #define CPA_STREAM_OUTWARD 1024u
 /* Value of `accepts`, beside numbers of threads: several threads. */
 #define CPA_STREAM_MANY_ACCEPT UINT32_MAX

@@ -5,8 +5,9 @@
 tests/programs/unread makes pipes one after the other, or pairs of sockets, writes each 128 times, and closes
 it: as a server with clients outside the session. With four times as many the session has more rows, one for
 each stream, and no more records of writes: each pipe would have left 80 KiB of them. So it is if they are
-closed while profiling is off. Of a pipe to us so much is written that it is known to go outside: its writes
-are counted still. Prints TAP and a summary.
+closed while profiling is off. A pipe to us is known to go outside: its writes are counted still, but for those
+while profiling is off. Readers of the session find who wrote: one that waits in one call for all of many
+writes, and a loop of a shell whose commands close what the loop reads. Prints TAP and a summary.
 """
 
 import os
@@ -21,7 +22,10 @@ from results import Results
 # Beyond this many the records of the oldest go: CPA_STREAMS_CLOSED of shadow/format/layout_stream.h.
 KEPT = 256
 FEW, MANY = 2 * KEPT, 8 * KEPT
-OUTWARD = 20_000  # writes of a KiB: more than 16 MiB
+OUTWARD = 20_000  # writes of a KiB
+WHOLE = 5_000  # such writes, read at once
+KNOWN = 128  # latest writes of a stream: CPA_STREAM_RECORDS
+LOOP = "printf 'a\\nb\\n' | while read x; do for i in $(seq 300); do true | cat; done; done"
 A_STREAM = 12 << 10  # bytes: two rows of a pair of sockets, and their places in the index
 
 
@@ -46,7 +50,27 @@ def check_outward(results, folder):
     ) as program:
         got = len(program.stdout.read())
     found = [(row["writes"], row["bytes"], row["to"]) for row in read(dump)["streams"]]
-    results.compare(found == [(OUTWARD, got, None)], "outward", found, f"{OUTWARD} writes, {got} bytes")
+    wanted = [(OUTWARD, 2 * OUTWARD << 10, None)]
+    results.compare(found == wanted and got == 2 * OUTWARD << 10, "outward", found, wanted)
+
+
+def check_whole(results, folder):
+    dump = folder / "whole.dump"
+    subprocess.run(
+        [PROGRAMS / "unread", "whole", str(WHOLE)],
+        timeout=TIMEOUT_S,
+        check=True,
+        env=profiled_environment(dump),
+    )
+    found = [(row["writes"], row["messages"]) for row in read(dump)["streams"]]
+    results.compare(found == [(WHOLE, KNOWN)], "read as a whole", found, f"{WHOLE} writes, {KNOWN} known")
+
+
+def check_loop(results, folder):
+    dump = folder / "loop.dump"
+    subprocess.run(["bash", "-c", LOOP], timeout=TIMEOUT_S, check=True, env=profiled_environment(dump))
+    found = [(row["bytes"], row["unmatched"]) for row in read(dump)["streams"] if row["bytes"] == 4]
+    results.compare(found == [(4, 0)], "a loop of a shell", found, "4 bytes, none unmatched")
 
 
 def main():
@@ -57,6 +81,8 @@ def main():
         text = f"{kind}: {FEW} streams: {few >> 10} KiB, {MANY}: {many >> 10} KiB"
         results.check(many - few < (MANY - FEW) * A_STREAM, text)
     check_outward(results, folder)
+    check_whole(results, folder)
+    check_loop(results, folder)
     return results.end(folder)
 
 

@@ -2,15 +2,17 @@
 /*
  * tests/programs/unread.c - streams that nobody reads
  *
- *	unread pipe|socket|stopped|outward COUNT
+ *	unread pipe|socket|stopped|outward|whole COUNT
  *
  * COUNT times: a pipe, or a pair of sockets, is made, written WRITES times, and closed; "stopped": closed
- * while profiling is off. "outward": COUNT writes of a KiB to the standard output.
+ * while profiling is off. "outward": COUNT writes of a KiB to the standard output, and as many while profiling is
+ * off. "whole": COUNT writes of a KiB, which a child reads by one call that waits for all.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "preload/cpa.h"
@@ -25,14 +27,29 @@ static void make(const char *kind, int end[2])
 	}
 }
 
-static int put_out(int count)
-{
-	static const char some[1024];
+static char some[1024];
 
+static int put_out(int count, int fd)
+{
 	while (count-- > 0)
-		if (write(STDOUT_FILENO, some, sizeof(some)) != sizeof(some))
+		if (write(fd, some, sizeof(some)) != sizeof(some))
 			return 1;
 	return 0;
+}
+
+static int put_whole(int count)
+{
+	size_t size = (size_t)count * sizeof(some);
+	char *bytes = malloc(size);
+	int end[2], status = 1;
+
+	make("socket", end);
+	if (!fork())
+		_exit(!bytes || recv(end[0], bytes, size, MSG_WAITALL) != (ssize_t)size);
+	if (put_out(count, end[1]) || wait(&status) < 0)
+		return 1;
+	free(bytes);
+	return status;
 }
 
 int main(int argc, char **argv)
@@ -40,11 +57,17 @@ int main(int argc, char **argv)
 	int end[2];
 
 	if (argc != 3) {
-		fprintf(stderr, "usage: unread pipe|socket|stopped|outward COUNT\n");
+		fprintf(stderr, "usage: unread pipe|socket|stopped|outward|whole COUNT\n");
 		return 2;
 	}
-	if (!strcmp(argv[1], "outward"))
-		return put_out(atoi(argv[2]));
+	if (!strcmp(argv[1], "whole"))
+		return put_whole(atoi(argv[2]));
+	if (!strcmp(argv[1], "outward")) {
+		if (put_out(atoi(argv[2]), STDOUT_FILENO))
+			return 1;
+		CPA_STOP();
+		return put_out(atoi(argv[2]), STDOUT_FILENO);
+	}
 	for (int i = atoi(argv[2]); i > 0; i--) {
 		make(argv[1], end);
 		for (int k = 0; k < WRITES; k++)

@@ -128,19 +128,39 @@ static void test_used_since(void **state)
 	assert_int_equal(records(), 0);
 }
 
-static void test_reader_left(void **state)
+/* A reader of the session may go on long after another process closed its descriptor for reading. */
+static void test_read(void **state)
 {
 	(void)state;
+	cpa_stream_will_be_read(s);
 	put(s, 3);
 	put(s, 3);
 	assert_true(take(3));
+	cpa_stream_room(at(2, 20, 1), s, CPA_ROOM_READ, 0);
 	close_writer(row);
+	cpa_stream_closed(s, CPA_STREAM_NO_READER);
+	cpa_unread_closed(&t[3], row);
 	close_others(CPA_STREAMS_CLOSED);
 	assert_int_equal(records(), 1);
-	cpa_stream_closed(s, CPA_STREAM_NO_READER);
-	cpa_unread_closed(&t[2], row);
-	close_others(CPA_STREAMS_CLOSED);
-	assert_int_equal(records(), 0);
+	assert_int_not_equal(s->ended, 0);
+	assert_int_equal(s->room[0], 0);
+	assert_true(take(3));
+	assert_int_equal(s->unmatched, 0);
+}
+
+/* Each process that closes one takes no place, while somebody else has the stream open for writing. */
+static void test_places(void **state)
+{
+	uint32_t other = cpa_stream_intern(OTHERS - 1, CPA_STREAM_PIPE, 0);
+
+	(void)state;
+	put(s, 3);
+	close_writer(row);
+	cpa_holder_first(cpa_stream(other));
+	put(cpa_stream(other), 3);
+	for (unsigned i = 0; i < CPA_STREAMS_CLOSED; i++)
+		close_writer(other);
+	assert_int_equal(records(), 1);
 }
 
 static void test_writer_left(void **state)
@@ -172,56 +192,71 @@ static void test_under_way(void **state)
 	assert_true(take(3));
 }
 
-/* Put so many writes of @bytes into it as may make it outward. Return how many. */
-static uint64_t put_much(uint64_t bytes)
+/* Put writes of @bytes into it until it is time to ask the kernel. */
+static void put_much(uint64_t bytes)
 {
-	uint64_t n = 0;
+	unsigned n = 0;
 
 	for (; !cpa_unread_is_much(s); n++)
 		put(s, bytes);
-	return n;
+	assert_int_equal(n, CPA_STREAM_RECORDS);
 }
 
 static void test_outward(void **state)
 {
 	(void)state;
-	assert_int_equal(put_much(UINT64_C(1) << 20), CPA_OUTWARD_BYTES >> 20);
-	assert_false(cpa_unread_is_outward(s));
-	cpa_unread_decide(&t[1], s);
+	put_much(3);
+	cpa_unread_decide(&t[1], s, 3 * CPA_STREAM_RECORDS - 1);
 	assert_true(cpa_unread_is_outward(s));
 	assert_false(cpa_unread_is_much(s));
 	assert_int_equal(records(), 0);
+	cpa_unread_write(s);
+	assert_int_equal(s->records, CPA_STREAM_RECORDS + 1);
 	/* There is a reader after all. */
-	assert_false(take(CPA_OUTWARD_BYTES));
+	cpa_stream_will_be_read(s);
+	assert_false(take(3 * CPA_STREAM_RECORDS));
 	assert_false(cpa_unread_is_outward(s));
 	put(s, 3);
 	assert_true(take(3));
 }
 
-static void test_outward_by_writes(void **state)
+/* All that was written waits for a reader, as in a buffer that a program has made large. */
+static void test_waiting(void **state)
 {
 	(void)state;
-	s->kind = CPA_STREAM_UNIX;
-	assert_int_equal(put_much(1), CPA_OUTWARD_WRITES);
-	cpa_unread_decide(&t[1], s);
-	assert_true(cpa_unread_is_outward(s));
-	assert_int_equal(s->records, CPA_OUTWARD_WRITES);
-	cpa_unread_write(s);
-	assert_int_equal(s->records, CPA_OUTWARD_WRITES + 1);
+	put_much(3);
+	cpa_unread_decide(&t[1], s, 3 * CPA_STREAM_RECORDS);
+	assert_false(cpa_unread_is_outward(s));
+	put(s, 3);
+	assert_false(cpa_unread_is_much(s)); /* one call of the kernel for many writes */
+	assert_true(take(3 * CPA_STREAM_RECORDS));
 }
 
-/* A reader of the session, in a part of the run or outside, has all records of now on. */
-static void test_not_outward(void **state)
+/* The kernel of the writer does not know what waits for the reader. */
+static void test_outward_tcp(void **state)
 {
 	(void)state;
-	put(s, CPA_OUTWARD_BYTES);
-	cpa_stream_took(s, 1);
-	assert_true(cpa_unread_is_much(s));
-	cpa_unread_decide(&t[1], s);
+	s->kind = CPA_STREAM_TCP;
+	put(s, CPA_OUTWARD_TCP);
+	cpa_unread_decide(&t[1], s, 0);
 	assert_false(cpa_unread_is_outward(s));
-	assert_int_equal(records(), 1);
-	assert_true(take(1));
+	put(s, 1);
+	cpa_unread_decide(&t[1], s, 1);
+	assert_false(cpa_unread_is_outward(s));
+	cpa_unread_decide(&t[1], s, 0);
+	assert_true(cpa_unread_is_outward(s));
+}
+
+/* A reader of the session that waits in one call for all bytes has taken most before it returns. */
+static void test_reads_begun(void **state)
+{
+	(void)state;
+	put_much(3);
+	cpa_stream_will_be_read(s);
 	assert_false(cpa_unread_is_much(s));
+	cpa_unread_decide(&t[1], s, 0);
+	assert_false(cpa_unread_is_outward(s));
+	assert_true(take(3 * CPA_STREAM_RECORDS));
 }
 
 /* A stream that has no records takes nobody's place. */
@@ -240,11 +275,10 @@ static void test_nothing_to_free(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_go),		TEST(test_stay_for_a_while),
-		TEST(test_used_since),	TEST(test_reader_left),
-		TEST(test_writer_left), TEST(test_under_way),
-		TEST(test_outward),	TEST(test_outward_by_writes),
-		TEST(test_not_outward), TEST(test_nothing_to_free),
+		TEST(test_go),		TEST(test_stay_for_a_while), TEST(test_used_since),
+		TEST(test_read),	TEST(test_places),	     TEST(test_writer_left),
+		TEST(test_under_way),	TEST(test_outward),	     TEST(test_waiting),
+		TEST(test_outward_tcp), TEST(test_reads_begun),	     TEST(test_nothing_to_free),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
