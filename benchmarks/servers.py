@@ -24,9 +24,9 @@ HEAD = ["server", "load", "requests/s", "spread", "with cpa", "ratio", "CPU per 
         "events/s", "probes, of CPU", "KiB used", "descriptors", "saves most (threads left out)"]
 
 
-def once(server, seconds, profiled):
-    """Requests a second and CPU seconds a request."""
-    server.start(profiled)
+def once(server, seconds, start):
+    """Requests a second and CPU seconds a request, of the server that start() starts."""
+    start()
     try:
         server.load(seconds / 4)  # caches, connections, the first samples
         cpu = server.cpu()
@@ -80,8 +80,8 @@ def row(name, options):
         server = serving.SERVERS[name](folder, options.build)
         cpa = Cpa(options.build, folder)
         runs = interleaved({
-            "native": lambda: once(server, options.seconds, False),
-            "cpa": lambda: once(server, options.seconds, True)}, options.pairs)
+            "native": lambda: once(server, options.seconds, lambda: server.start(False)),
+            "cpa": lambda: once(server, options.seconds, lambda: server.start(True))}, options.pairs)
         native, profiled = ([r[0] for r in runs[k]] for k in ("native", "cpa"))
         cpu = ratios([r[1] for r in runs["cpa"]], [r[1] for r in runs["native"]])
         looks, counts, found = stays(server, cpa, options.long)

@@ -88,8 +88,9 @@ class Server:
     def dump(self):
         return f"{self.folder}/run.dump"
 
-    def start(self, profiled):
-        environment = dict(os.environ)
+    def start(self, profiled, **settings):
+        """@settings: more of the environment."""
+        environment = dict(os.environ, **settings)
         if profiled:
             if os.path.exists(self.dump()):
                 os.unlink(self.dump())
@@ -290,8 +291,8 @@ class PostgreSQL(Server):
         return [self.program("postgres"), "-D", self.data, "-k", self.folder, "-h", "",
                 "-c", "fsync=off", "-c", "shared_buffers=128MB"]
 
-    def start(self, profiled):
-        super().start(profiled)
+    def start(self, profiled, **settings):
+        super().start(profiled, **settings)
         self.run("sh", "-c", 'until "$0" -q -h "$1"; do sleep 0.1; done',
                  self.program("pg_isready"), self.folder)
 

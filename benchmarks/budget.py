@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What a budget costs, and what it finds: programs without cpa, off, within a budget, and exact.
+
+    benchmarks/budget.py [--build DIR] [--pairs N] [--seconds N] [--long N] [NAME ...]
+
+Prints two tables: servers under load (serving.py), and programs that end. "off": cpa is loaded, and
+profiles nothing. Then a run of --long within the budget, and an exact one: by how many points the shares of the
+critical path differ of the ten components that have most of the exact one. Nothing is timed against a limit.
+"""
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import overhead
+import programs
+import servers
+import serving
+from measure import Cpa, Fails, interleaved, median, ratios, run, run_hashed, spread, table
+
+BUDGET = "2%"
+MODES = ("native", "off", "budget", "exact")
+HEAVIEST = 10
+ROCKSDB = f"{overhead.ROCKSDB} --use_existing_db=1 --benchmarks=readrandom --threads=4 --cache_numshardbits=0"
+# Programs with many events, that run for some seconds. DIR: the folder of their inputs.
+ENDING = {
+    "sysbench": ("sysbench mutex --threads=4 --mutex-num=16 --mutex-locks=100000000 --mutex-loops=0 "
+                 "run").split(),
+    "gm": "gm convert -size 2500x2500 plasma:fractal null:-".split(),
+    "db_bench": f"{ROCKSDB} --reads=500000".split(),
+    "node": ["node", "-e", overhead.NODE.replace("20000", "200000")],
+    "x265": "x265 --preset ultrafast --pools 2 --log-level none -o DIR/out.hevc DIR/long.y4m".split(),
+    "SvtAv1EncApp": "SvtAv1EncApp -i DIR/long.y4m --preset 12 --lp 4 -b DIR/out.ivf".split(),
+}
+HEAD = ["program", "native CPU", "spread", "off", "budget", "exact", "speed: off", "budget", "exact",
+        "shares differ by, points"]
+
+
+class Kept:
+    """A server that runs in one of MODES, with whoever keeps its budget."""
+
+    def __init__(self, server, cpa, mode):
+        self.server, self.cpa, self.mode = server, cpa, mode
+        self.keeper = None
+
+    def start(self):
+        if self.mode in ("off", "budget"):
+            self.server.start(True, CPA_START="off")
+        else:
+            self.server.start(self.mode == "exact")
+        if self.mode == "budget":
+            self.keeper = subprocess.Popen(
+                [f"{self.cpa.build}/cpa", "ctl", str(self.server.process.pid), "budget", BUDGET],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def measure(self, seconds):
+        """Requests a second, CPU seconds a request."""
+        try:
+            return servers.once(self.server, seconds, self.start)
+        finally:
+            if self.keeper:
+                self.keeper.wait()
+
+
+def shares(cpa):
+    """The last profile's components, and what each has of the critical path, in points."""
+    found = programs.report(cpa.build, cpa.path())
+    doubts = [] if found["program"]["complete"] else ["the dump is not complete"]
+    if doubts:
+        raise Fails("; ".join(doubts))
+    whole = found["program"]["critical_path_s"] or 1
+    return {(c["kind"], c["name"], c["location"]): 100 * c["critical_path_s"] / whole
+            for c in found["components"] if c["kind"] != "thread"}
+
+
+def differ(cpa, one):
+    """By how many points the heaviest of one("exact") have another share in one("budget"), at most."""
+    one("exact")
+    exact = shares(cpa)
+    one("budget")
+    found = shares(cpa)
+    heaviest = sorted(exact, key=exact.get, reverse=True)[:HEAVIEST]
+    return max((abs(exact[each] - found.get(each, 0)), f"{each[0]} `{each[1]}`") for each in heaviest)
+
+
+def row(name, unit, cpu, speed, most):
+    """@cpu, @speed: lists of each mode."""
+    native = cpu["native"]
+    return [name, f"{median(native) * unit[0]:.3g} {unit[1]}", f"{spread(native):.1%}",
+            *(f"{median(ratios(cpu[mode], native)):.3f}" for mode in MODES[1:]),
+            *(f"{median(ratios(speed[mode], speed['native'])):.3f}" for mode in MODES[1:]),
+            f"{most[0]:.1f}, {most[1]}"]
+
+
+def server_row(name, options):
+    folder = tempfile.mkdtemp(prefix="cpa-budget.")
+    server = None
+    try:
+        os.chmod(folder, 0o755)
+        server = serving.SERVERS[name](folder, options.build)
+        cpa = Cpa(options.build, folder)
+        runs = interleaved({mode: lambda mode=mode: Kept(server, cpa, mode).measure(options.seconds)
+                            for mode in MODES}, options.pairs)
+        most = differ(cpa, lambda mode: Kept(server, cpa, mode).measure(options.long))
+        return row(name, (1e6, "us a request"),
+                   {mode: [cpu for _, cpu in runs[mode]] for mode in MODES},
+                   {mode: [rate for rate, _ in runs[mode]] for mode in MODES}, most)
+    finally:
+        if server:
+            server.kill()
+        shutil.rmtree(folder)
+
+
+def ending(cpa, name, mode):
+    """A run of a program that ends; the launcher's time is that of the budget."""
+    words = [word.replace("DIR", cpa.folder) for word in ENDING[name]]
+    environment = None
+    if mode == "budget":
+        words = [f"{cpa.build}/cpa", "run", "-q", "--budget", BUDGET, "--force", "-o", cpa.path(), "--",
+                 *words]
+    elif mode != "native":
+        environment = cpa.environment(**({"CPA_START": "off"} if mode == "off" else {}))
+    done = run_hashed(words, environment, cpa.folder)
+    if done.status:
+        raise Fails(f"exit status {done.status}")
+    return done
+
+
+def prepare(folder):
+    """What ENDING reads."""
+    overhead.prepare(folder, ENDING)
+    if shutil.which("ffmpeg"):
+        run(f"ffmpeg -v error -stream_loop 7 -i {folder}/clip.y4m {folder}/long.y4m".split())
+
+
+def ending_row(cpa, name, options):
+    runs = interleaved({mode: lambda mode=mode: ending(cpa, name, mode) for mode in MODES}, options.pairs)
+    return row(name, (1, "s"), {mode: [done.cpu for done in runs[mode]] for mode in MODES},
+               {mode: [1 / done.wall for done in runs[mode]] for mode in MODES},
+               differ(cpa, lambda mode: ending(cpa, name, mode)))
+
+
+def tables(options):
+    """The tables, and who is not in them."""
+    left_out, of_servers, of_others = [], [], []
+    folder = tempfile.mkdtemp(prefix="cpa-budget.")
+    cpa = Cpa(options.build, folder)
+    try:
+        prepare(folder)
+        for name in options.names or [*serving.SERVERS, *ENDING]:
+            print(f"{name} ...", file=sys.stderr, flush=True)
+            try:
+                if name in serving.SERVERS:
+                    missing = serving.SERVERS[name].missing()
+                else:
+                    missing = [] if shutil.which(name) else [name]
+                if missing:
+                    raise Fails(f"not installed: {', '.join(missing)}")
+                if name in serving.SERVERS:
+                    of_servers.append(server_row(name, options))
+                else:
+                    of_others.append(ending_row(cpa, name, options))
+            except Fails as error:
+                left_out.append(f"{name}: {error}")
+    finally:
+        shutil.rmtree(folder)
+    text = "".join(table(HEAD, rows) + "\n" for rows in (of_servers, of_others) if rows)
+    return text + "".join(f"Left out: {line}\n" for line in left_out), left_out
+
+
+def budget(cpa, quick):
+    """The section of benchmarks/run."""
+    pairs, seconds, long = (1, 2, 10) if quick else (20, 4, 60)
+    options = argparse.Namespace(names=[], build=cpa.build, pairs=pairs, seconds=seconds, long=long)
+    return (f"Ratios to native, medians of {pairs} interleaved rounds; servers for {seconds} s each. \"off\": loaded, "
+            f"and profiles nothing; \"budget\": `--budget {BUDGET}`. The last column is of two runs of {long} s.\n\n"
+            + tables(options)[0])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join([*serving.SERVERS, *ENDING]))
+    parser.add_argument("--build", default=os.environ.get("CPA_BUILD", "build"))
+    parser.add_argument("--pairs", type=int, default=10)
+    parser.add_argument("--seconds", type=float, default=4)
+    parser.add_argument("--long", type=float, default=60)
+    options = parser.parse_args()
+    unknown = set(options.names) - set(serving.SERVERS) - set(ENDING)
+    if unknown:
+        parser.error(f"no program {', '.join(sorted(unknown))}")
+    text, left_out = tables(options)
+    print(text, end="")
+    return 1 if any("not installed" not in line for line in left_out) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
