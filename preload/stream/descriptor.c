@@ -221,13 +221,26 @@ static __attribute__((noinline)) uint32_t leave(uint64_t word, uint64_t caller)
 	return ends ? ends : NOT_TIMED;
 }
 
+/* Whether there may be records to keep of the ends of @word, which are closed. */
+static bool is_over(uint64_t word)
+{
+	uint32_t reads = cpa_descriptor_reads(word), writes = cpa_descriptor_writes(word);
+
+	return (reads && cpa_unread_is_over(cpa_stream(reads))) ||
+	       (writes && cpa_unread_is_over(cpa_stream(writes)));
+}
+
 /* There is one descriptor less of the streams of @word, also while profiling is off. */
 static __attribute__((noinline)) void close_ends(uint64_t word)
 {
-	int err = errno;
-	struct cpa_worker *w = is_end(word) ? cpa_enter_known() : NULL;
+	struct cpa_worker *w;
+	int err;
 
 	count_less(word);
+	if (!is_over(word))
+		return;
+	err = errno;
+	w = cpa_enter_known();
 	if (w) {
 		keep_records(w, word);
 		cpa_leave();

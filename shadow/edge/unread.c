@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "shadow/edge/unread.h"
 
-#include "shadow/edge/holder.h"
-
 static uint64_t get(const uint64_t *from)
 {
 	/* Relaxed: whoever still uses the stream is told from one that does not by any later value. */
@@ -35,12 +33,6 @@ static bool has_tokens(const struct cpa_stream *s)
 	return get(&s->tail) < get(&s->records) || get(&s->rooms) || get(&s->ended);
 }
 
-/* Whether nobody is known to write the stream, or to be able to. */
-static bool is_over(struct cpa_stream *s)
-{
-	return get(&s->written) < CPA_STREAM_WRITING && cpa_holders(s) != CPA_HOLDERS_SOME;
-}
-
 /* Free what nobody will ask for: the records of a stream that somebody in the session reads are that reader's. */
 static void clear(struct cpa_self *self, struct cpa_stream *s)
 {
@@ -58,11 +50,11 @@ void cpa_unread_closed(struct cpa_self *self, uint32_t row)
 	uint64_t place, old;
 
 	/* Who makes it over comes here later. */
-	if (!has_tokens(cpa_stream(row)) || !is_over(cpa_stream(row)))
+	if (!has_tokens(cpa_stream(row)) || !cpa_unread_is_over(cpa_stream(row)))
 		return;
 	/* Relaxed, both: rows are there already, and never move. */
 	place = __atomic_fetch_add(&closed->places, 1, __ATOMIC_RELAXED) % CPA_STREAMS_CLOSED;
 	old = __atomic_exchange_n(&closed->place[place], word_of(row), __ATOMIC_RELAXED);
-	if (old && word_of((uint32_t)old) == old && is_over(cpa_stream((uint32_t)old)))
+	if (old && word_of((uint32_t)old) == old && cpa_unread_is_over(cpa_stream((uint32_t)old)))
 		clear(self, cpa_stream((uint32_t)old));
 }

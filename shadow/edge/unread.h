@@ -23,7 +23,7 @@
 #ifndef CPA_SHADOW_EDGE_UNREAD_H
 #define CPA_SHADOW_EDGE_UNREAD_H
 
-#include "shadow/edge/stream.h"
+#include "shadow/edge/holder.h"
 
 /* A receiver of TCP holds so many bytes at most which the sender's kernel has no more. */
 #define CPA_OUTWARD_TCP (UINT64_C(16) << 20)
@@ -60,6 +60,14 @@ static inline bool cpa_unread_is_much(const struct cpa_stream *s)
  * outward if they cannot be all. Its records go.
  */
 CPA_HIDDEN void cpa_unread_decide(struct cpa_self *self, struct cpa_stream *s, uint64_t waiting);
+
+/* Whether nobody is known to write the stream, or to be able to. If not, who makes it over will close it later. */
+static inline bool cpa_unread_is_over(struct cpa_stream *s)
+{
+	/* Relaxed: as above. */
+	return cpa_holders(s) != CPA_HOLDERS_SOME &&
+	       __atomic_load_n(&s->written, __ATOMIC_RELAXED) < CPA_STREAM_WRITING;
+}
 
 /* An end of the stream in row @row was closed, as its bits say. The thread may have other records to free. */
 CPA_HIDDEN void cpa_unread_closed(struct cpa_self *self, uint32_t row);
