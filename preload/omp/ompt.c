@@ -177,6 +177,8 @@ static void on_implicit_task(int end, union ompt_data *parallel, union ompt_data
 		return;
 	cpa_part_enter(part, team);
 	part->members = members;
+	if (members == 1)
+		team->alone = true;
 	part->caller = team->caller;
 	task->value = (uint64_t)(uintptr_t)part | IMPLICIT;
 }

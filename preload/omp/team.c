@@ -241,6 +241,7 @@ static void reset(struct cpa_worker *w, struct cpa_team *team)
 	if (unlikely(team->used_cancel))
 		clear(w, &team->place.cancel, CPA_ANNOTATION);
 	team->used_barrier = team->used_ordered = team->used_cancel = team->told = false;
+	team->alone = false;
 }
 
 /* The master's path behind the region depends on those of all parts. */
@@ -248,7 +249,7 @@ static void join_parts(struct cpa_worker *w, struct cpa_team *team, struct cpa_w
 {
 	struct cpa_object *o;
 
-	if (team->told && !team->used_barrier) { /* of one thread */
+	if (team->told && (team->alone || !team->used_barrier)) {
 		wait->matched = true;
 		cpa_acquire_path(&w->self, NULL, wait);
 		return;

@@ -40,6 +40,7 @@ struct cpa_team {
 	 * its last_round.
 	 */
 	bool told;
+	bool alone; /* of libomp: it is of one thread, and has no last barrier */
 	uint64_t last_round;
 	struct cpa_team *below; /* free teams of a thread */
 	uint64_t made;		/* cpa_object_space + 1 when the objects were made; 0: not yet */
