@@ -103,6 +103,14 @@ struct cpa_node_place *cpa_track_place_slow(struct cpa_worker *w, unsigned at, u
 	return place;
 }
 
+/* Whether the activity with times @e ends at the event of @node only as the thread lost its processor. */
+static bool was_preempted(const struct cpa_elapsed *e, uint32_t node)
+{
+	const struct cpa_node *n = node ? cpa_row(CPA_TABLE_NODES, node) : NULL;
+
+	return n && n->kind == CPA_EV_EXTERNAL && !e->external;
+}
+
 /* End an activity with times @e that is more than CPU time without samples. */
 static __attribute__((noinline)) void end_eventful(struct cpa_worker *w,
 						   const struct cpa_elapsed *e,
@@ -118,6 +126,7 @@ static __attribute__((noinline)) void end_eventful(struct cpa_worker *w,
 	span.sampled_ticks = 0;
 	span.stacks = w->sampler.stacks.latest ? &w->sampler.stacks : NULL;
 	span.open = cpa_untimed_open(w);
+	span.preempted = unlikely(e->runqueue) && was_preempted(e, node);
 	span.calls = w->calls;
 	span.external = span.earlier = 0;
 	span.idle = span.earlier_idle = 0;

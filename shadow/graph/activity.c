@@ -268,6 +268,8 @@ void cpa_activity_end(struct cpa_self *self, const struct cpa_span *span, uint32
 	row->probe += span->probe;
 	if (unlikely(span->calls))
 		unknown = cpa_calls_charge(self, span->calls, cache);
+	if (unlikely(span->preempted) && cache)
+		cache = cpa_summary_usual(self, cache);
 	if (unknown)
 		attribute(self, span, unknown, cache);
 	if (unlikely(span->external)) {

@@ -179,3 +179,26 @@ void cpa_summary_flush(struct cpa_self *self)
 			flush(self, &self->edges[i]);
 	memset(self->edge, 0, sizeof(self->edge));
 }
+
+/* Whether the edge with @key is one of activities, and leads to an event of the program. */
+static bool is_usual(uint64_t key)
+{
+	const struct cpa_node *to = cpa_row(CPA_TABLE_NODES, (uint32_t)key);
+
+	return !(key >> 63) && to->kind != CPA_EV_EXTERNAL;
+}
+
+struct cpa_edge_cache *cpa_summary_usual(struct cpa_self *self, struct cpa_edge_cache *cache)
+{
+	const uint32_t from = (uint32_t)(~self->edge[cache - self->edges].key >> 32);
+	struct cpa_edge_cache *most = NULL;
+
+	for (unsigned i = 0; i < CPA_EDGE_CACHE; i++) {
+		uint64_t key = ~self->edge[i].key;
+
+		if (self->edge[i].key && key >> 32 == from && is_usual(key) &&
+		    (!most || self->edges[i].count > most->count))
+			most = &self->edges[i];
+	}
+	return most ? most : cache;
+}

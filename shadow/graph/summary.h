@@ -79,6 +79,13 @@ static inline void cpa_summary_count(struct cpa_edge_cache *cache)
 		cpa_summary_carry(cache);
 }
 
+/*
+ * Of the thread's cached activity edges from the node where that of @cache begins, return the one that was passed most
+ * often and leads to an event of the program; @cache: there is none.
+ */
+CPA_HIDDEN struct cpa_edge_cache *cpa_summary_usual(struct cpa_self *self,
+						    struct cpa_edge_cache *cache);
+
 /* Return the row of a cached edge. */
 static inline struct cpa_edge *cpa_summary_row(const struct cpa_self *self,
 					       const struct cpa_edge_cache *cache)

@@ -37,6 +37,11 @@ struct cpa_span {
 	uint64_t sample_period;
 	/* the samples belong to an unfinished section that began untimed: preload/core/untimed.h */
 	bool open;
+	/*
+	 * It ended because the thread lost its processor in a call, which may happen to any such activity, with or
+	 * without samples: its functions are those of activities that went on from the same event.
+	 */
+	bool preempted;
 	struct cpa_stacks *stacks; /* taken during the span; NULL: none */
 };
 

@@ -9,6 +9,7 @@
 
 #include "shadow/graph/activity.h"
 #include "shadow/graph/mix.h"
+#include "shadow/graph/summary.h"
 
 #include "tests/property/random.h"
 #include "tests/unit/shadow_threads.h"
@@ -214,6 +215,49 @@ static void test_all_short(void **state)
 	check((const struct kind[KINDS]){ { 0.3, 5 }, { 0.1, 5 }, { 0.02, 20 } }, false);
 }
 
+/* The node of events of @kind. */
+static uint32_t node_of(enum cpa_event_kind kind)
+{
+	return cpa_summary_node(kind, 1, 0);
+}
+
+/*
+ * Each activity is nine parts of function 0, in a call, and then one of function 1. A thread loses its processor in
+ * the call if a sample comes there, and in a quarter of the others: then there is an event behind the call.
+ */
+static void test_preempted(void **state)
+{
+	const uint32_t begins = node_of(CPA_EV_LOCK), ends = node_of(CPA_EV_UNLOCK),
+		       preempts = node_of(CPA_EV_EXTERNAL);
+	const uint64_t *total = cpa_at(t[0].row->totals);
+	const unsigned samples = 400, each = 100;
+	struct rnd r = begin();
+	struct cpa_self *self = at(0, 1, 0);
+	double expected = samples * 0.9, sigma = sqrt(samples * 0.9 * 0.1);
+
+	(void)state;
+	for (unsigned i = 0; i < samples * each; i++) {
+		struct cpa_sampled sample = { id[rnd_below(&r, 10) == 9], 1 };
+		bool sampled = i % each == each / 2, in_call = sampled && sample.function == id[0];
+		struct cpa_span span = { .process = PERIOD / each,
+					 .sample = &sample,
+					 .sampled = sampled,
+					 .sampled_ticks = sampled ? PERIOD : 0,
+					 .sample_period = PERIOD };
+
+		self->row->node = begins;
+		if (in_call || (!sampled && !rnd_below(&r, 4))) {
+			span.process = PERIOD / each * 9 / 10;
+			span.preempted = true;
+			cpa_activity_end(self, &span, preempts);
+			span = (struct cpa_span){ .process = PERIOD / each / 10 };
+		}
+		cpa_activity_end(self, &span, ends);
+	}
+	if (fabs((double)total[slot[0]] / (double)PERIOD - expected) > 5 * sigma)
+		fail_msg("%.1f periods of %.1f", (double)total[slot[0]] / (double)PERIOD, expected);
+}
+
 static void test_late_samples(void **state)
 {
 	(void)state;
@@ -300,6 +344,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_rates, threads_setup, threads_teardown),
 		cmocka_unit_test_setup_teardown(test_others, threads_setup, threads_teardown),
 		cmocka_unit_test_setup_teardown(test_lent, threads_setup, threads_teardown),
+		cmocka_unit_test_setup_teardown(test_preempted, threads_setup, threads_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
