@@ -118,6 +118,8 @@ uint32_t cpa_object_row(const void *address)
 	return row;
 }
 
+uint32_t cpa_object_kinds;
+
 bool cpa_object_is(const void *address, enum cpa_object_kind kind)
 {
 	uint32_t row = cpa_table_find(CPA_TABLE_OBJECTS, cpa_object_key(address));
@@ -170,6 +172,14 @@ static uint32_t class_named(uint32_t name, enum cpa_object_kind kind)
 		.kind = CPA_LOCK, .by = CPA_BY_NAME, .address = name, .object_kind = kind });
 }
 
+/* There will be an object of @kind. */
+static void note_kind(enum cpa_object_kind kind)
+{
+	/* Relaxed: see cpa_object_has(). */
+	if (unlikely(!cpa_object_has(kind)))
+		__atomic_fetch_or(&cpa_object_kinds, 1u << kind, __ATOMIC_RELAXED);
+}
+
 /*
  * Change @o from kind @old to an object of @kind and @class. False: another thread is changing it.
  */
@@ -183,6 +193,7 @@ static bool take_over(struct cpa_worker *w, struct cpa_object *o, uint32_t old,
 							    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return false;
 	declared = o->declared == (uint32_t)o->acquisitions + 1;
+	note_kind(kind);
 	retire(w, o);
 	if (!kind || !declared)
 		o->queue = o->name = 0;
@@ -222,6 +233,7 @@ static void adopt(struct cpa_worker *w, struct cpa_object *o, enum cpa_object_ki
 		class = first;
 	__atomic_store_n(&o->slot, cpa_component_slot(class), __ATOMIC_RELAXED);
 	__atomic_store_n(&o->declared, 0, __ATOMIC_RELAXED);
+	note_kind(kind);
 	inherit(o, kind, before);
 	/* RELEASE: other threads that find the new kind find its class. */
 	if (__atomic_compare_exchange_n(&o->kind, &clean, kind, false, __ATOMIC_RELEASE,

@@ -29,6 +29,16 @@ static inline uint64_t cpa_object_key(const void *address)
 CPA_HIDDEN struct cpa_object *cpa_object_seen(struct cpa_worker *w, const void *address,
 					      enum cpa_object_kind kind);
 
+/* Atomic: bit k: there are, or were, objects of kind k in this process. */
+extern CPA_HIDDEN uint32_t cpa_object_kinds;
+
+/* Whether the calling thread may know of an object of @kind. */
+static inline bool cpa_object_has(enum cpa_object_kind kind)
+{
+	/* Relaxed: who uses one has made it, or has it from a thread that has. */
+	return __atomic_load_n(&cpa_object_kinds, __ATOMIC_RELAXED) >> kind & 1;
+}
+
 /* Whether an object of @kind is at @address, of those this process alone uses. Makes no row. */
 CPA_HIDDEN bool cpa_object_is(const void *address, enum cpa_object_kind kind);
 

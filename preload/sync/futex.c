@@ -34,7 +34,7 @@ struct futex_call {
  */
 static bool is_of_lock(const struct futex_call *call)
 {
-	return *cpa_alive && !cpa_tls.inside &&
+	return unlikely(cpa_object_has(CPA_OMP_LOCK)) && *cpa_alive && !cpa_tls.inside &&
 	       cpa_object_is((const void *)call->argument[0], CPA_OMP_LOCK);
 }
 
