@@ -9,6 +9,7 @@ const struct cpa_verdict_kind cpa_verdict_kinds[] = {
 	{ "io", "--level component", cpa_verdict_is_io },
 	{ "sleep", "--level component", cpa_verdict_is_asleep },
 	{ "hand-offs", "--level object", cpa_verdict_is_handoffs },
+	{ "short-regions", "--level region", cpa_verdict_is_short_regions },
 	{ "processors", "--level component", cpa_verdict_is_processors },
 	{ "lock", "--level object", cpa_verdict_is_lock },
 	{ "queue", "--level queue", cpa_verdict_is_queue },

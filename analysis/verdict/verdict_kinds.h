@@ -80,6 +80,10 @@ struct cpa_facts {
 	double lock_gain_s, queue_gain_s, uneven_gain_s, serial_gain_s;
 };
 
+#define CPA_SHARE_HANDOFFS 0.20 /* much, of the observed path without waits for processors */
+#define CPA_WORTH_A_WAKE_S \
+	100e-6 /* as much work as that is worth a wake, however long wakes took */
+
 struct cpa_verdict_kind {
 	const char *word;
 	const char *options; /* of cpa-report, to look closer, unless the kind sets others */
@@ -102,6 +106,7 @@ bool cpa_verdict_is_lock(const struct cpa_facts *facts, struct cpa_verdict *verd
 bool cpa_verdict_is_queue(const struct cpa_facts *facts, struct cpa_verdict *verdict);
 bool cpa_verdict_is_stage(const struct cpa_facts *facts, struct cpa_verdict *verdict);
 /* verdict_regions.c: parallel regions of OpenMP. */
+bool cpa_verdict_is_short_regions(const struct cpa_facts *facts, struct cpa_verdict *verdict);
 bool cpa_verdict_is_region(const struct cpa_facts *facts, struct cpa_verdict *verdict);
 /* verdict_threads.c: how work is divided among threads. */
 bool cpa_verdict_is_imbalance(const struct cpa_facts *facts, struct cpa_verdict *verdict);

@@ -11,10 +11,8 @@
 #include "analysis/profile/components.h"
 #include "analysis/profile/objects.h"
 
-#define SHARE_HANDOFFS 0.20   /* of the observed path without waits for processors */
-#define WAKES_MIN      100    /* fewer hand-offs are no pattern */
-#define WAKE_S	       10e-6  /* less work than that costs less than to wake a thread for it */
-#define MUCH_S	       100e-6 /* as much work as that is worth a wake, however long wakes took */
+#define WAKES_MIN 100	/* fewer hand-offs are no pattern */
+#define WAKE_S	  10e-6 /* less work than that costs less than to wake a thread for it */
 
 /* How often a thread waited until another woke it. */
 static uint64_t count_wakes(const struct cpa_profile *profile)
@@ -44,8 +42,8 @@ bool cpa_verdict_is_handoffs(const struct cpa_facts *facts, struct cpa_verdict *
 	uint64_t wakes = count_wakes(facts->profile);
 	double between = wakes ? facts->work_s / (double)wakes : INFINITY;
 
-	if (wakes < WAKES_MIN || between >= MUCH_S ||
-	    (handoff < SHARE_HANDOFFS * run_s && between >= WAKE_S))
+	if (wakes < WAKES_MIN || between >= CPA_WORTH_A_WAKE_S ||
+	    (handoff < CPA_SHARE_HANDOFFS * run_s && between >= WAKE_S))
 		return false;
 	verdict->sentence = cpa_format_text(
 		"Hand-offs limit this program: %s times a thread waits until another wakes it, "

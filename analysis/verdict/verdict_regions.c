@@ -4,10 +4,49 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analysis/derived/teams.h"
 #include "analysis/profile/components.h"
+#include "analysis/profile/pag.h"
 #include "analysis/util/format.h"
 #include "analysis/verdict/verdict_kinds.h"
 #include "analysis/verdict/verdict_sentence.h"
+
+#define MEETINGS_MIN 100 /* fewer are no pattern */
+
+/* How often threads of parallel regions waited for each other; 0: there are none. */
+static uint64_t count_meetings(const struct cpa_profile *profile)
+{
+	uint64_t meetings = 0;
+
+	for (size_t i = 0; cpa_teams_any(profile) && i < profile->edges; i++)
+		if (profile->edge[i].dependency)
+			meetings += profile->edge[i].count;
+	return meetings;
+}
+
+/*
+ * Their threads may spin, and wake nobody: so by measured time in which the next step had been let go and did not
+ * run yet.
+ */
+bool cpa_verdict_is_short_regions(const struct cpa_facts *facts, struct cpa_verdict *verdict)
+{
+	const struct cpa_program_figures *program = &facts->profile->program;
+	double run_s = program->observed_path_s - program->segment_s[CPA_TIME_RUNQUEUE];
+	uint64_t meetings = count_meetings(facts->profile);
+	double between = meetings ? facts->work_s / (double)meetings : INFINITY;
+
+	if (program->segment_s[CPA_TIME_HANDOFF] < CPA_SHARE_HANDOFFS * run_s ||
+	    meetings < MEETINGS_MIN || between >= CPA_WORTH_A_WAKE_S)
+		return false;
+	verdict->sentence = cpa_format_text(
+		"Short parallel regions limit this program: %s times a thread waits for others of its "
+		"team, with %s of work in between.",
+		cpa_format_count(meetings).text, cpa_format_seconds(between).text);
+	verdict->action =
+		xstrdup("Join neighbouring regions and loops, leave out barriers (nowait), "
+			"or run the small ones with one thread (if).");
+	return true;
+}
 
 /* Parallel regions of OpenMP that have one thread each. */
 static bool is_alone(const struct cpa_facts *facts, struct cpa_verdict *verdict)

@@ -72,6 +72,28 @@ static void test_region(void **state)
 	expect_kind("work");
 }
 
+/* 16 s of work in regions of 50 us each; if the next step waits little until it runs, that is no matter. */
+static void test_short_regions(void **state)
+{
+	struct cpa_component_figures *region = add(CPA_REGION, "f() parallel at f.c:3", 7, 1);
+
+	(void)state;
+	region->total_s = 28;
+	add_region(region, 12);
+	profile.edge[1].dependency = true;
+	profile.edge[1].count = 320000;
+	expect_kind("work");
+	profile.program.segment_s[CPA_TIME_PROCESS] = 7;
+	profile.program.segment_s[CPA_TIME_HANDOFF] = 3;
+	expect("short-regions",
+	       "Short parallel regions limit this program: 320000 times a thread waits for others of "
+	       "its team, with 50.0 us of work in between.",
+	       "Join neighbouring regions and loops, leave out barriers (nowait), or run the small ones "
+	       "with one thread (if).");
+	profile.edge[1].count = 3200; /* 5 ms of work are worth a wake */
+	expect_kind("work");
+}
+
 /* 0.7 s of the path of 8 s would not matter, those of all regions do. */
 static void test_several_regions(void **state)
 {
@@ -257,6 +279,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_region),
+		TEST(test_short_regions),
 		TEST(test_several_regions),
 		TEST(test_pool),
 		TEST(test_region_alone),
