@@ -181,19 +181,7 @@ def budget(cpa, quick):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join([*serving.SERVERS, *ENDING]))
-    parser.add_argument("--build", default=os.environ.get("CPA_BUILD", "build"))
-    parser.add_argument("--pairs", type=int, default=10)
-    parser.add_argument("--seconds", type=float, default=4)
-    parser.add_argument("--long", type=float, default=60)
-    options = parser.parse_args()
-    unknown = set(options.names) - set(serving.SERVERS) - set(ENDING)
-    if unknown:
-        parser.error(f"no program {', '.join(sorted(unknown))}")
-    text, left_out = tables(options)
-    print(text, end="")
-    return 1 if any("not installed" not in line for line in left_out) else 0
+    return servers.script(__doc__, [*serving.SERVERS, *ENDING], 10, tables)
 
 
 if __name__ == "__main__":

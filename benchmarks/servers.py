@@ -126,20 +126,25 @@ def servers(cpa, quick):
             + compare(options)[0])
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(serving.SERVERS))
+def script(text, names, pairs, compared):
+    """A script that is described by @text, and prints what @compared(options) says of some of @names; its status."""
+    parser = argparse.ArgumentParser(description=text.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(names))
     parser.add_argument("--build", default=os.environ.get("CPA_BUILD", "build"))
-    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--pairs", type=int, default=pairs)
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--long", type=float, default=60)
     options = parser.parse_args()
-    unknown = set(options.names) - set(serving.SERVERS)
+    unknown = set(options.names) - set(names)
     if unknown:
-        parser.error(f"no server {', '.join(sorted(unknown))}")
-    text, left_out = compare(options)
+        parser.error(f"none is called {', '.join(sorted(unknown))}")
+    text, left_out = compared(options)
     print(text, end="")
     return 1 if any("not installed" not in line for line in left_out) else 0
+
+
+def main():
+    return script(__doc__, serving.SERVERS, 5, compare)
 
 
 if __name__ == "__main__":

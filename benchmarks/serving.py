@@ -304,7 +304,13 @@ class PostgreSQL(Server):
         pid = self.process.pid
         with open(f"/proc/{pid}/task/{pid}/children") as children:
             running = children.read().split()
-        return sum(times_of(pid)) + sum(sum(times_of(child)[:2]) for child in running)
+        own = 0
+        for child in running:
+            try:
+                own += sum(times_of(child)[:2])
+            except FileNotFoundError:  # it has ended: its parent has its time
+                pass
+        return own + sum(times_of(pid))
 
     def load(self, seconds):
         out = self.pgbench("-n", "-S", "-c", "4", "-j", "2", "-T", str(max(1, round(seconds))))
