@@ -9,7 +9,6 @@ profiles nothing. Then a run of --long within the budget, and an exact one: by h
 critical path differ of the ten components that have most of the exact one. Nothing is timed against a limit.
 """
 import argparse
-import os
 import shutil
 import subprocess
 import sys
@@ -96,22 +95,14 @@ def row(name, unit, cpu, speed, most):
 
 
 def server_row(name, options):
-    folder = tempfile.mkdtemp(prefix="cpa-budget.")
-    server = None
-    try:
-        os.chmod(folder, 0o755)
-        server = serving.SERVERS[name](folder, options.build)
-        cpa = Cpa(options.build, folder)
+    with serving.made(name, options.build) as server:
+        cpa = Cpa(options.build, server.folder)
         runs = interleaved({mode: lambda mode=mode: Kept(server, cpa, mode).measure(options.seconds)
                             for mode in MODES}, options.pairs)
         most = differ(cpa, lambda mode: Kept(server, cpa, mode).measure(options.long))
         return row(name, (1e6, "us a request"),
                    {mode: [cpu for _, cpu in runs[mode]] for mode in MODES},
                    {mode: [rate for rate, _ in runs[mode]] for mode in MODES}, most)
-    finally:
-        if server:
-            server.kill()
-        shutil.rmtree(folder)
 
 
 def ending(cpa, name, mode):

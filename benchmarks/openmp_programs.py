@@ -196,7 +196,7 @@ decides which thread gets which chunk, and which has a processor. *Threads* are 
 in a copy of the sources: *static,N to dynamic,N* is `--what-if 'loop:*=dynamic'`, *static,N to static*, where N makes
 the threads uneven, is `--what-if 'region:*=balance'`.
 
-*Path / work* is the critical path as a share of all work: what the prediction is about. How long the same work takes
+*Path / work* is the length of the critical path divided by the CPU time of all threads. It is what is predicted. How long the same work takes
 depends on what the other processor does: two threads that share one core, or the memory, need more time for it than
 one thread. A prediction does not know that. It is in the last three columns, seconds of the critical path.
 

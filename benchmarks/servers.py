@@ -10,9 +10,7 @@ is not installed is named and left out. Nothing is timed against a limit.
 """
 import argparse
 import os
-import shutil
 import sys
-import tempfile
 import threading
 import time
 
@@ -73,12 +71,8 @@ def describe(found):
 
 
 def row(name, options):
-    folder = tempfile.mkdtemp(prefix="cpa-server.")
-    server = None
-    try:
-        os.chmod(folder, 0o755)
-        server = serving.SERVERS[name](folder, options.build)
-        cpa = Cpa(options.build, folder)
+    with serving.made(name, options.build) as server:
+        cpa = Cpa(options.build, server.folder)
         runs = interleaved({
             "native": lambda: once(server, options.seconds, lambda: server.start(False)),
             "cpa": lambda: once(server, options.seconds, lambda: server.start(True))}, options.pairs)
@@ -94,10 +88,6 @@ def row(name, options):
                 f"{median(cpu):.2f}", f"{counts['events'] / found['program']['wall_s']:.0f}",
                 f"{probes:.1%}", " -> ".join(str(look[0]) for look in looks),
                 " -> ".join(str(look[1]) for look in looks), describe(found)]
-    finally:
-        if server:
-            server.kill()
-        shutil.rmtree(folder)
 
 
 def compare(options):

@@ -5,6 +5,7 @@ They listen on the loopback or on a socket in their folder, and run as `nobody` 
 some refuse root, and most are no root's in life. A load is bounded in time and fails on the first
 wrong answer.
 """
+import contextlib
 import glob
 import os
 import pwd
@@ -13,6 +14,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 
 from measure import Fails
@@ -323,3 +325,18 @@ class PostgreSQL(Server):
 
 SERVERS = {"memcached": Memcached, "redis": Redis, "mariadb": MariaDB, "nginx": Nginx,
            "postgresql": PostgreSQL}
+
+
+@contextlib.contextmanager
+def made(name, build):
+    """The server `name`, of the build of cpa in the folder `build`. Its own folder goes with it."""
+    folder = tempfile.mkdtemp(prefix="cpa-server.")
+    server = None
+    try:
+        os.chmod(folder, 0o755)
+        server = SERVERS[name](folder, build)
+        yield server
+    finally:
+        if server:
+            server.kill()
+        shutil.rmtree(folder)

@@ -12,7 +12,7 @@
 
 #define MOSTLY 0.5 /* of the path: then the regions decide */
 
-/* Whether most of the path is in parallel regions, whose numbers of threads divide it. */
+/* Whether most of the critical path is in parallel regions of OpenMP: with more threads it is shorter. */
 static bool is_in_regions(const struct cpa_facts *facts)
 {
 	return facts->path_s - facts->region.serial_s >= MOSTLY * facts->path_s;

@@ -211,6 +211,7 @@ void cpa_socket_sends(struct cpa_stream_use *use, int fd, const void *to, sockle
 	if (to && takes_address(s) && copy_address(&address, to, size))
 		s = messages_to(&address);
 	use->stream = s;
+	use->fd = fd;
 	if (s)
 		cpa_stream_write(use, NULL, SIZE_MAX, caller);
 }

@@ -12,6 +12,7 @@ writes, and a loop of a shell whose commands close what the loop reads. Prints T
 
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,7 @@ from results import Results
 # Beyond this many the records of the oldest go: CPA_STREAMS_CLOSED of shadow/format/layout_stream.h.
 KEPT = 256
 FEW, MANY = 2 * KEPT, 8 * KEPT
+ROUNDS, SENDS = 20, 100  # of tests/programs/unread sent
 OUTWARD = 20_000  # writes of a KiB
 WHOLE = 5_000  # such writes, read at once
 KNOWN = 128  # latest writes of a stream: CPA_STREAM_RECORDS
@@ -54,6 +56,30 @@ def check_outward(results, folder):
     results.compare(found == wanted and got == 2 * OUTWARD << 10, "outward", found, wanted)
 
 
+def check_sent(results, folder):
+    """We read all of each round before we answer, so that a send never waits."""
+    dump = folder / "sent.dump"
+    ours, theirs = socket.socketpair()
+    with subprocess.Popen(
+        [PROGRAMS / "unread", "sent", str(ROUNDS)],
+        stdin=subprocess.PIPE,
+        stdout=theirs,
+        env=profiled_environment(dump),
+    ) as program:
+        theirs.close()
+        for _ in range(ROUNDS):
+            got = 0
+            while got < SENDS:
+                got += len(ours.recv(SENDS - got))
+            program.stdin.write(b"x")
+            program.stdin.flush()
+    report = read(dump)
+    writes = sum(row["writes"] for row in report["streams"] if row["kind"] == "unix socket")
+    events = sum(thread["events"] for thread in report["threads"])
+    text = f"sent: {writes} of {ROUNDS * SENDS} counted, {events} events"
+    results.check(writes == ROUNDS * SENDS and events < writes / 2, text)
+
+
 def check_whole(results, folder):
     dump = folder / "whole.dump"
     subprocess.run(
@@ -81,6 +107,7 @@ def main():
         text = f"{kind}: {FEW} streams: {few >> 10} KiB, {MANY}: {many >> 10} KiB"
         results.check(many - few < (MANY - FEW) * A_STREAM, text)
     check_outward(results, folder)
+    check_sent(results, folder)
     check_whole(results, folder)
     check_loop(results, folder)
     return results.end(folder)

@@ -2,11 +2,12 @@
 /*
  * tests/programs/unread.c - streams that nobody reads
  *
- *	unread pipe|socket|stopped|outward|whole COUNT
+ *	unread pipe|socket|stopped|outward|sent|whole COUNT
  *
  * COUNT times: a pipe, or a pair of sockets, is made, written WRITES times, and closed; "stopped": closed
  * while profiling is off. "outward": COUNT writes of a KiB to the standard output, and as many while profiling is
  * off. "whole": COUNT writes of a KiB, which a child reads by one call that waits for all.
+ * "sent": COUNT times SENDS calls of send() to the standard output, and a read of a byte of the standard input.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include "preload/cpa.h"
 
 #define WRITES 128
+#define SENDS  100
 
 static void make(const char *kind, int end[2])
 {
@@ -52,16 +54,32 @@ static int put_whole(int count)
 	return status;
 }
 
+static int send_out(int count)
+{
+	char answer;
+
+	while (count-- > 0) {
+		for (int i = 0; i < SENDS; i++)
+			if (send(STDOUT_FILENO, "x", 1, 0) != 1)
+				return 1;
+		if (read(STDIN_FILENO, &answer, 1) != 1)
+			return 1;
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	int end[2];
 
 	if (argc != 3) {
-		fprintf(stderr, "usage: unread pipe|socket|stopped|outward|whole COUNT\n");
+		fprintf(stderr, "usage: unread pipe|socket|stopped|outward|sent|whole COUNT\n");
 		return 2;
 	}
 	if (!strcmp(argv[1], "whole"))
 		return put_whole(atoi(argv[2]));
+	if (!strcmp(argv[1], "sent"))
+		return send_out(atoi(argv[2]));
 	if (!strcmp(argv[1], "outward")) {
 		if (put_out(atoi(argv[2]), STDOUT_FILENO))
 			return 1;
