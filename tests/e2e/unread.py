@@ -23,10 +23,10 @@ from results import Results
 # Beyond this many the records of the oldest go: CPA_STREAMS_CLOSED of shadow/format/layout_stream.h.
 KEPT = 256
 FEW, MANY = 2 * KEPT, 8 * KEPT
-ROUNDS, SENDS = 20, 100  # of tests/programs/unread sent
 OUTWARD = 20_000  # writes of a KiB
 WHOLE = 5_000  # such writes, read at once
 KNOWN = 128  # latest writes of a stream: CPA_STREAM_RECORDS
+ROUNDS, SENDS = 20, KNOWN  # of tests/programs/unread sent
 LOOP = "printf 'a\\nb\\n' | while read x; do for i in $(seq 300); do true | cat; done; done"
 A_STREAM = 12 << 10  # bytes: two rows of a pair of sockets, and their places in the index
 
@@ -57,7 +57,10 @@ def check_outward(results, folder):
 
 
 def check_sent(results, folder):
-    """We read all of each round before we answer, so that a send never waits."""
+    """
+    We read all of each round before we answer. So no send waits, and nothing is on its way at the first send of a
+    round, which is the one that asks the kernel.
+    """
     dump = folder / "sent.dump"
     ours, theirs = socket.socketpair()
     with subprocess.Popen(
@@ -89,7 +92,9 @@ def check_whole(results, folder):
         env=profiled_environment(dump),
     )
     found = [(row["writes"], row["messages"]) for row in read(dump)["streams"]]
-    results.compare(found == [(WHOLE, KNOWN)], "read as a whole", found, f"{WHOLE} writes, {KNOWN} known")
+    # The bytes may be read before the thread that wrote the last of them has noted that it wrote them.
+    wanted = [[(WHOLE, known)] for known in (KNOWN - 1, KNOWN)]
+    results.compare(found in wanted, "read as a whole", found, f"{WHOLE} writes, {KNOWN} known, or one less")
 
 
 def check_loop(results, folder):

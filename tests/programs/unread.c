@@ -19,7 +19,7 @@
 #include "preload/cpa.h"
 
 #define WRITES 128
-#define SENDS  100
+#define SENDS  WRITES
 
 static void make(const char *kind, int end[2])
 {
