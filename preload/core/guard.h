@@ -13,6 +13,8 @@
 #include "preload/core/alive.h"
 #include "preload/core/worker.h"
 
+#define CPA_NAME_WORDS 2u /* 16 bytes, as the kernel has, the last one 0 */
+
 /* Thread-local: small, because it comes out of the stacks that the program sized for itself. */
 struct cpa_tls {
 	struct cpa_worker *worker; /* NULL: the thread has no row (yet, or any more) */
@@ -30,6 +32,8 @@ struct cpa_tls {
 	uint64_t code;	  /* the program's function that a function of ours calls; 0: none */
 	uint64_t stack;	  /* bytes of its stack at least; 0: not known */
 	uint64_t off;	  /* epoch of the latest stop that the thread has met; 0: none */
+	/* preload/core/name.h: a name it was given while profiling was off; all 0: none */
+	uint64_t name[CPA_NAME_WORDS];
 };
 
 extern CPA_HIDDEN __thread struct cpa_tls cpa_tls __attribute__((tls_model("initial-exec")));

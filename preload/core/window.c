@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "preload/code/function.h"
+#include "preload/core/name.h"
 #include "preload/core/signal.h"
 #include "preload/core/track.h"
 #include "preload/unwind/stack.h"
@@ -227,6 +228,7 @@ static void begin(struct cpa_worker *w, uint64_t epoch, uint64_t since)
 	struct cpa_thread *row = w->self.row;
 
 	cpa_part_begin(&w->self, epoch);
+	cpa_name_take(w);
 	cpa_writing(row);
 	/* The thread's time before this part is unknown: external time on the observed path. */
 	row->path.observed[CPA_TIME_EXTERNAL] += since - row->path.released;

@@ -6,6 +6,7 @@
 
 #include "preload/clock/ready.h"
 #include "preload/code/module.h"
+#include "preload/core/name.h"
 #include "preload/core/region.h"
 #include "preload/core/track.h"
 #include "preload/core/window.h"
@@ -155,6 +156,7 @@ static void begin_late(struct cpa_worker *w)
 		w->self.row->path.observed[CPA_TIME_EXTERNAL] +=
 			w->clock.last - cpa_header()->start_ticks;
 		w->self.row->before += w->clock.cpu;
+		cpa_name_take(w);
 		return;
 	}
 	w->window.epoch = 0;

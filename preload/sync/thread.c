@@ -20,6 +20,7 @@
 #include "preload/process/attach.h"
 #include "preload/process/life.h"
 #include "preload/core/identity.h"
+#include "preload/core/name.h"
 #include "preload/core/object.h"
 #include "preload/core/op.h"
 #include "preload/core/window.h"
@@ -502,22 +503,6 @@ CPA_EXPORT int thrd_detach(thrd_t thread)
 }
 
 /*
- * Give row @number the name @name, which makes @role. Its own thread may write at the same time, and
- * readers of a running session may see parts of two names: names are for people, and the next reading
- * is right.
- */
-static void set_name(uint32_t number, const char *name, uint32_t role)
-{
-	struct cpa_thread *row = number ? cpa_row(CPA_TABLE_THREADS, number) : NULL;
-
-	if (!row)
-		return;
-	strncpy(row->name, name, sizeof(row->name) - 1);
-	/* Relaxed: see cpa_role_take(). */
-	__atomic_store_n(&row->role, role, __ATOMIC_RELAXED);
-}
-
-/*
  * The calling thread has the name @name now. What it did under another name ends here; what it did
  * before it had any counts for the first.
  */
@@ -529,7 +514,7 @@ static void name_self(struct cpa_worker *w, const char *name, uint64_t caller)
 
 	if (ends)
 		cpa_event(w, CPA_EV_NAME, caller, 0);
-	set_name(w->self.number, name, role);
+	cpa_name_set(w->self.number, name, role);
 	cpa_role_take(&w->self);
 	if (ends)
 		cpa_done(w);
@@ -543,14 +528,20 @@ CPA_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
 	int ret = REAL(pthread_setname_np)(thread, name);
 	struct cpa_worker *w = ret ? NULL : cpa_enter();
 
-	if (!w)
+	if (ret)
 		return ret;
-	if (thread == pthread_self()) {
+	if (!w) {
+		cpa_name_later(thread, name);
+	} else if (thread == pthread_self()) {
 		name_self(w, name, CPA_CALLER());
 	} else {
 		int err = errno;
+		uint32_t row = row_of(thread);
 
-		set_name(row_of(thread), name, cpa_role_of(name));
+		if (row)
+			cpa_name_set(row, name, cpa_role_of(name));
+		else
+			cpa_name_later(thread, name);
 		cpa_leave();
 		errno = err;
 	}
@@ -563,4 +554,6 @@ void cpa_thread_named(const char *name, uint64_t caller)
 
 	if (w)
 		name_self(w, name, caller);
+	else
+		cpa_name_later(pthread_self(), name);
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """
 tests/e2e/thread_roles.py - threads of one start routine and different names are different components:
-each has the CPU time that the program's own clocks say
+each has the CPU time that the program's own clocks say. So are threads named while profiling is off
 
 No component has less than that, and together they have no more than the threads: so none has another
 one's time. What the threads did besides, with no clock of their own, may be anybody's.
@@ -47,6 +47,9 @@ with tempfile.TemporaryDirectory() as folder:
     run([BUILD / "tests/programs/thread_roles"],
         env=profiled_environment(journal, CPA_JOURNAL="64M"))
     exact = verify(journal)
+    parts = pathlib.Path(folder) / "parts.dump"
+    run([BUILD / "tests/programs/named_off"], env=profiled_environment(parts, CPA_START="off"))
+    off, of_parts = components(parts)
 for name, wanted in own.items():
     cpu = found[name]["cpu_s"] if name in found else 0
     results.check(cpu >= wanted * (1 - PIECE), f"{name}: {cpu:.4f} s, {wanted:.4f} s and more")
@@ -61,4 +64,10 @@ results.check({t["start_routine"] for t in whole["threads"] if t["name"] == "rea
 lasts = [t["name"] for t in whole["threads"] if t["start_routine"] == "many"]
 results.check(lasts == ["twi item 5999"], f"a row has the last name: {lasts}")
 results.check(*exact)
+wanted = {"left-*", "right", "first", "second", "by another"}
+of_parts = {name for name, c in of_parts.items() if c["cpu_s"]}
+results.compare(wanted <= of_parts and "routine" not in of_parts, "named while off", of_parts, wanted)
+threads = sorted(t["name"] for t in off["threads"] if t["start_routine"] == "routine")
+wanted = ["by another", "left-1", "left-2", "right", "second"]
+results.compare(threads == wanted, "their rows", threads, wanted)
 sys.exit(results.end())
