@@ -65,28 +65,19 @@ static bool old_of(const struct cpa_end *end, struct old_address *a)
 	return !end->high && !memcmp(a->mapped, mapped, sizeof(mapped));
 }
 
-/* 0.0.0.0 or :: */
-static bool is_any(const struct cpa_end *end)
-{
-	static const uint8_t none[4];
-	struct old_address a;
-
-	return !end->high &&
-	       (!end->low || (old_of(end, &a) && !memcmp(a.byte, none, sizeof(none))));
-}
-
 /*
- * Whether the connection of @fd goes by the loopback interface: its packets may be as long as IP has them, and those of
- * others are shorter. The list of interfaces is behind a lock of the kernel's that changes of the network hold: a
- * connection to another machine must not wait for that.
+ * Whether packets of the connection of @fd may have @bytes. By the loopback interface they may be as long as IPv4 has
+ * them, IP_MAXPACKET, which few others allow, and of IPv6 one byte longer, which no network allows. The list of interfaces
+ * is behind a lock of the kernel's that changes of the network hold: a connection to another machine must not wait for
+ * that.
  */
-static bool goes_by_loopback(int fd)
+static bool has_packets(int fd, int bytes)
 {
 	int packet = 0;
 	socklen_t size = sizeof(packet);
 
 	return !cpa_kernel(SYS_getsockopt, fd, IPPROTO_IP, IP_MTU, &packet, &size) &&
-	       packet >= IP_MAXPACKET;
+	       packet >= bytes;
 }
 
 /* Whether an interface has the address of IPv4 @end. @fd: any socket. */
@@ -112,14 +103,42 @@ bool cpa_end_is_near(int fd, const struct cpa_end *own, const struct cpa_end *ot
 	if (own->high == other->high && own->low == other->low)
 		return true;
 	if (!old_of(own, &a) || !old_of(other, &b))
-		return false;
+		return has_packets(fd, IP_MAXPACKET + 1);
 	return (a.byte[0] == IN_LOOPBACKNET && b.byte[0] == IN_LOOPBACKNET) ||
-	       (goes_by_loopback(fd) && has_interface(fd, other));
+	       (has_packets(fd, IP_MAXPACKET) && has_interface(fd, other));
 }
 
-static uint64_t internet_key(enum cpa_stream_kind kind, const struct cpa_end *end, bool any)
+static uint64_t internet_key(enum cpa_stream_kind kind, const struct cpa_end *end)
 {
-	return cpa_stream_key(kind, any ? 0 : end->high, any ? 0 : end->low, end->port);
+	return cpa_stream_key(kind, end->high, end->low, end->port);
+}
+
+/*
+ * The stream to @end, as the kernel looks for a socket: one with this address, then, of IPv4, one with any of that, then
+ * one with any of both families. No address, 0.0.0.0 or ::, is that of loopback.
+ */
+static uint32_t internet_find(enum cpa_stream_kind kind, struct cpa_end end)
+{
+	static const uint8_t none[2][8] = { { 0 }, { [2] = 0xff, 0xff } };
+	static const uint8_t loopback[2][8] = { { [7] = 1 },
+						{ [2] = 0xff, 0xff, IN_LOOPBACKNET, [7] = 1 } };
+	struct old_address a;
+	bool old = old_of(&end, &a);
+	uint64_t any;
+	uint32_t row;
+
+	memcpy(&any, none[old], sizeof(any));
+	if (!end.high && end.low == any)
+		memcpy(&end.low, loopback[old], sizeof(end.low));
+	row = cpa_stream_find(internet_key(kind, &end));
+	if (!row && old) {
+		end.low = any;
+		row = cpa_stream_find(internet_key(kind, &end));
+	}
+	if (row)
+		return row;
+	end.high = end.low = 0;
+	return cpa_stream_find(internet_key(kind, &end));
 }
 
 /* A name that is no file's: an abstract one, which is as long as it is said, or a path to nothing. */
@@ -175,7 +194,7 @@ uint32_t cpa_address_own(enum cpa_stream_kind kind, const void *address, socklen
 	if (is_unix(address, size))
 		key = unix_key(kind, address, size);
 	else if (cpa_end_of(address, size, &end) && end.port)
-		key = internet_key(kind, &end, is_any(&end));
+		key = internet_key(kind, &end);
 	return key ? cpa_stream_intern(key, kind, 0) : 0;
 }
 
@@ -183,14 +202,10 @@ uint32_t cpa_address_find(enum cpa_stream_kind kind, const void *address, sockle
 {
 	struct cpa_end end;
 	uint64_t key;
-	uint32_t row;
 
 	if (is_unix(address, size)) {
 		key = unix_key(kind, address, size);
 		return key ? cpa_stream_find(key) : 0;
 	}
-	if (!cpa_end_of(address, size, &end))
-		return 0;
-	row = cpa_stream_find(internet_key(kind, &end, false));
-	return row ? row : cpa_stream_find(internet_key(kind, &end, true));
+	return cpa_end_of(address, size, &end) ? internet_find(kind, end) : 0;
 }

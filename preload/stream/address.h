@@ -4,8 +4,8 @@
  *
  * All connections to a listening socket are a stream, and all messages to a socket of datagrams. Its
  * key is the kind and the address: of UDP and TCP address and port, of unix sockets the file that their name
- * leads to, or an abstract name. A socket that is bound to any address is known by its port alone. Who sends only finds the stream;
- * it is made when its receiver is bound, listens, or is first used.
+ * leads to, or an abstract name. A socket that is bound to any address is known by its family and port. Who sends only
+ * finds the stream; it is made when its receiver is bound, listens, or is first used.
  *
  * One system call for a path, or another address of the machine, no lock; async-signal-safe. errno is changed.
  */
@@ -27,8 +27,8 @@ CPA_HIDDEN bool cpa_end_of(const void *address, socklen_t size, struct cpa_end *
 
 /*
  * Whether @other, to which the socket @fd at @own is connected, is an address of this machine: the same, or both of
- * loopback, or, of IPv4, one of the first CPA_INTERFACES that the interfaces have, which takes two
- * system calls, or one if the connection leaves the machine.
+ * loopback. Else a system call tells whether the connection goes by loopback; of IPv4, where a network may have packets
+ * as long as that, a second one whether @other is one of the first CPA_INTERFACES that the interfaces have.
  */
 #define CPA_INTERFACES 16u
 CPA_HIDDEN bool cpa_end_is_near(int fd, const struct cpa_end *own, const struct cpa_end *other);

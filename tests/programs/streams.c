@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "tests/programs/stream_events.h"
+#include "tests/programs/stream_families.h"
 #include "tests/programs/stream_rooms.h"
 #include "tests/programs/stream_sockets.h"
 #include "tests/programs/stream_splices.h"
@@ -426,6 +427,17 @@ int main(int argc, char **argv)
 		{ "tcp_to_own", tcp_to_own },
 		{ "tcp_mapped", tcp_mapped },
 		{ "tcp6", tcp6 },
+		{ "tcp6_to_own", tcp6_to_own },
+		{ "tcp6_to_any", tcp6_to_any },
+		{ "tcp6_of_link", tcp6_of_link },
+		{ "tcp_mapped_client", tcp_mapped_client },
+		{ "tcp_to_none", tcp_to_none },
+		{ "tcp6_to_none", tcp6_to_none },
+		{ "udp6_own", udp6_own },
+		{ "udp6_of_link", udp6_of_link },
+		{ "udp_mapped", udp_mapped },
+		{ "udp_to_none", udp_to_none },
+		{ "udp_both", udp_both },
 		{ "unix_name", unix_name },
 		{ "unix_path", unix_path },
 		{ "connect_tcp", connect_tcp },
