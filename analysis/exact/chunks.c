@@ -209,9 +209,23 @@ size_t cpa_chunks_of(const struct cpa_chunks *chunks, const struct cpa_stints *s
 	return n;
 }
 
+/* How much later than the first of @round each of its @n stints begins, ticks: @late. */
+static void find_late(const struct cpa_stint *const *round, size_t n, double *late)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (size_t i = 0; i < n; i++)
+		first = round[i]->begun < first ? round[i]->begun : first;
+	for (size_t i = 0; i < n; i++)
+		late[i] = (double)(round[i]->begun - first);
+}
+
 void cpa_chunks_deal(const struct cpa_stints *stints, const struct cpa_stint *const *round,
 		     size_t n, const struct cpa_chunk *chunk, size_t count, double *work)
 {
+	double *late = XNEWVEC(double, n);
+
+	find_late(round, n, late);
 	/* What a thread does besides is taken to come first. */
 	for (size_t i = 0; i < n; i++) {
 		work[i] = (double)round[i]->work;
@@ -223,10 +237,11 @@ void cpa_chunks_deal(const struct cpa_stints *stints, const struct cpa_stint *co
 		size_t first = 0;
 
 		for (size_t i = 1; i < n; i++)
-			if (work[i] < work[first])
+			if (late[i] + work[i] < late[first] + work[first])
 				first = i;
 		work[first] += (double)chunk[k].work;
 	}
+	free(late);
 }
 
 /* Add @work to the first of a heap of @n sums, the least, which sinks to its place. */

@@ -43,7 +43,8 @@ size_t cpa_chunks_of(const struct cpa_chunks *chunks, const struct cpa_stints *s
 
 /*
  * The work of each of the @n stints of @round, ticks, if each of its @count chunks goes to the
- * thread that is free first, in their order: @work.
+ * thread that is free first, in their order: @work. A thread is not free before it began in the
+ * recorded run: the runtime wakes threads one after the other, and each needs some time to wake.
  */
 void cpa_chunks_deal(const struct cpa_stints *stints, const struct cpa_stint *const *round,
 		     size_t n, const struct cpa_chunk *chunk, size_t count, double *work);

@@ -34,7 +34,8 @@ struct reading {
 	uint32_t last_region;
 	cpa_event_name cause; /* of its last acquire, since its last activity; 0: none */
 	uint32_t event;	      /* with which its last activity ended */
-	unsigned tasks;	      /* that it runs, in each other */
+	uint64_t processor; /* ticks that it waited for one, in its last activity and the acquires behind it */
+	unsigned tasks;			   /* that it runs, in each other */
 	struct node task[CPA_STINTS_OPEN]; /* their starts; not of those that are deeper */
 	uint64_t clock;
 };
@@ -103,6 +104,7 @@ static void begin_part(struct reading *in, cpa_event_name team, uint32_t region)
 	in->part[in->parts++] = (struct part){ .stint = { .team = team,
 							  .strand = in->strand,
 							  .region = region,
+							  .begun = in->clock - in->processor,
 							  .after = in->event,
 							  .last = in->event } };
 }
@@ -125,6 +127,7 @@ static void leave_barrier(struct reading *in)
 	p->arrived = false;
 	p->busy = p->stint.work = 0;
 	p->stint.round++;
+	p->stint.begun = in->clock - in->processor;
 	p->stint.after = p->stint.last = in->event;
 }
 
@@ -245,10 +248,20 @@ static void read_event(struct reading *in, const struct cpa_entry *e)
 		begin_activity(in, node_of(in, in->file->edge[e->edge].from),
 			       node_of(in, e->node).kind);
 	work(in, e);
-	if (more)
+	if (more) {
+		in->processor += e->runqueue;
 		return;
+	}
 	end_activity(in, e);
 	in->cause = 0;
+	in->processor = e->runqueue;
+}
+
+static void read_acquire(struct reading *in, const struct cpa_entry *e)
+{
+	if (e->causes)
+		in->cause = e->cause[0];
+	in->processor += e->ready;
 }
 
 static void read_strand(struct reading *in, size_t which)
@@ -260,7 +273,7 @@ static void read_strand(struct reading *in, size_t which)
 	in->out->first[which] = in->out->stints;
 	in->strand = (uint32_t)which;
 	in->parts = in->forks = in->tasks = 0;
-	in->cause = in->last_fork = 0;
+	in->cause = in->last_fork = in->processor = 0;
 	in->clock = s->begun;
 	in->event = in->file->leaf[s->first].event;
 	cpa_cursor_init(c, in->file, s, 0, s->leaves);
@@ -269,8 +282,8 @@ static void read_strand(struct reading *in, size_t which)
 			continue;
 		if (e.kind == CPA_ENTRY_EVENT)
 			read_event(in, &e);
-		else if (e.kind == CPA_ENTRY_ACQUIRE && e.causes)
-			in->cause = e.cause[0];
+		else if (e.kind == CPA_ENTRY_ACQUIRE)
+			read_acquire(in, &e);
 		in->clock = e.clock;
 	}
 	while (in->forks) /* the run ended there */

@@ -61,6 +61,33 @@ static void test_shares(void **state)
 	assert_false(cpa_chunks_are_shares(chunk, 3));
 }
 
+/* A thread takes no chunk before it began: the first takes two until then, and what is left in turns. */
+static void test_late(void **state)
+{
+	static struct cpa_stint one[] = { { .work = 20, .begun = 100 },
+					  { .work = 25, .begun = 115 } };
+	static struct cpa_stints all = { .stints = 2, .stint = one };
+	static const struct cpa_stint *const round[] = { &one[0], &one[1] };
+	static const struct cpa_chunk chunk[] = {
+		{ .work = 10, .stint = 0 },
+		{ .work = 10, .stint = 1 },
+		{ .work = 10, .stint = 0 },
+		{ .work = 10, .stint = 1 },
+	};
+	double work[2];
+
+	(void)state;
+	/* The second has five ticks besides its chunks: it is free at 20, as the first then is. */
+	cpa_chunks_deal(&all, round, 2, chunk, COUNT(chunk), work);
+	assert_true(work[0] == 30 && work[1] == 15);
+	one[1].begun = 200;
+	cpa_chunks_deal(&all, round, 2, chunk, COUNT(chunk), work);
+	assert_true(work[0] == 40 && work[1] == 5);
+	one[0].begun = 300;
+	cpa_chunks_deal(&all, round, 2, chunk, COUNT(chunk), work);
+	assert_true(work[0] == 0 && work[1] == 45);
+}
+
 static void test_none(void **state)
 {
 	double work[2];
@@ -76,6 +103,7 @@ int main(void)
 		cmocka_unit_test(test_static_becomes_dynamic),
 		cmocka_unit_test(test_other_threads),
 		cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_none),
 	};
 
