@@ -19,10 +19,11 @@
 #define PATIENCE_S 2
 
 /*
- * State of the guard. HELD: a thread of the profiler opens a descriptor. LOST: that thread did not end within
- * PATIENCE_S, and calls of the program no longer wait for it.
+ * State of the guard. HELD: a thread of the profiler opens a descriptor. AWAITED: the same, and calls of the program
+ * sleep until it is done. LOST: that thread did not end within PATIENCE_S, and calls of the program no longer wait for
+ * it.
  */
-enum { FREE, HELD, LOST };
+enum { FREE, HELD, AWAITED, LOST };
 
 /* A handler may interrupt a call, make one, and be interrupted: more than so many seldom are in each other. */
 #define FRAMES 4u
@@ -68,33 +69,43 @@ void cpa_fd_guard_end(const sigset_t *signals)
 	holds = false;
 	/*
 	 * RELEASE: our descriptor has its final number, or is closed. Pairs with
-	 * cpa_fd_guard_place().
+	 * cpa_fd_guard_place(). If it is LOST, others that came later may still sleep.
 	 */
-	__atomic_store_n(&ours, FREE, __ATOMIC_RELEASE);
-	REAL(syscall)(SYS_futex, &ours, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+	if (unlikely(__atomic_exchange_n(&ours, FREE, __ATOMIC_RELEASE) != HELD))
+		REAL(syscall)(SYS_futex, &ours, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
 	cpa_signal_let(signals);
 	cpa_kernel_end();
+}
+
+/* Whether somebody has the guard, who now knows that the caller waits for it. */
+static bool is_awaited(void)
+{
+	uint32_t state = HELD;
+
+	/* SEQ_CST, both: as in cpa_fd_guard_place(). */
+	return __atomic_compare_exchange_n(&ours, &state, AWAITED, false, __ATOMIC_SEQ_CST,
+					   __ATOMIC_SEQ_CST) ||
+	       state == AWAITED;
 }
 
 /* Wait until nobody has the guard. Who has it for too long is dead or stopped, and has lost it. */
 static __attribute__((noinline, cold)) void await_ours(void)
 {
 	struct timespec until;
-	uint32_t held = HELD;
+	uint32_t awaited = AWAITED;
 	int err = errno;
 
 	if (!cpa_kernel_begin())
 		return;
 	REAL(syscall)(SYS_clock_gettime, CLOCK_MONOTONIC, &until);
 	until.tv_sec += PATIENCE_S;
-	/* SEQ_CST: as in cpa_fd_guard_place(). */
-	while (__atomic_load_n(&ours, __ATOMIC_SEQ_CST) == HELD &&
-	       (!REAL(syscall)(SYS_futex, &ours, FUTEX_WAIT_BITSET_PRIVATE, HELD, &until, NULL,
-			       FUTEX_BITSET_MATCH_ANY) ||
-		errno == EINTR || errno == EAGAIN))
+	while (is_awaited() && (!REAL(syscall)(SYS_futex, &ours, FUTEX_WAIT_BITSET_PRIVATE, AWAITED,
+					       &until, NULL, FUTEX_BITSET_MATCH_ANY) ||
+				errno == EINTR || errno == EAGAIN))
 		;
 	/* Relaxed, both: nothing follows. Another thread that has it by now is about to give it up. */
-	__atomic_compare_exchange_n(&ours, &held, LOST, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	__atomic_compare_exchange_n(&ours, &awaited, LOST, false, __ATOMIC_RELAXED,
+				    __ATOMIC_RELAXED);
 	cpa_kernel_end();
 	errno = err;
 }
@@ -112,13 +123,15 @@ static void set_frame(uint64_t pointer)
 void cpa_fd_guard_place(void)
 {
 	uint64_t here;
+	uint32_t state;
 
 	CPA_ARCH_STORE_STACK_POINTER(here);
 	placing++;
 	/* SEQ_CST, both: pairs with cpa_fd_guard_begin(). */
 	__atomic_fetch_add(&theirs, 1, __ATOMIC_SEQ_CST);
 	set_frame(here);
-	if (unlikely(__atomic_load_n(&ours, __ATOMIC_SEQ_CST) == HELD && !holds))
+	state = __atomic_load_n(&ours, __ATOMIC_SEQ_CST);
+	if (unlikely((state == HELD || state == AWAITED) && !holds))
 		await_ours();
 }
 

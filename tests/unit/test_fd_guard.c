@@ -24,13 +24,22 @@
 #define CALLS	  1000
 #define CALLS_S	  (CALLS * PATIENCE_S / 4) /* far less than a wait for each */
 
-static uint32_t placed; /* atomic */
+static uint32_t placed, wakes; /* atomic */
+
+/* Those of the guard; and counts who is woken. */
+static long counted(long number, uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e,
+		    uintptr_t f)
+{
+	if (number == SYS_futex && b == FUTEX_WAKE_PRIVATE)
+		__atomic_fetch_add(&wakes, 1, __ATOMIC_SEQ_CST);
+	return syscall(number, a, b, c, d, e, f);
+}
 
 void *cpa_real_find(const char *name, const char *version)
 {
 	(void)version;
 	assert_string_equal(name, "syscall");
-	return (void *)syscall;
+	return (void *)counted;
 }
 
 static void sleep_ns(long ns)
@@ -82,6 +91,7 @@ static void test_waits(void **state)
 	cpa_fd_guard_end(&signals);
 	pthread_join(thread, NULL);
 	assert_int_equal(placed, 1);
+	assert_int_equal(wakes, 1);
 }
 
 static void test_excludes(void **state)
@@ -94,8 +104,10 @@ static void test_excludes(void **state)
 	cpa_fd_guard_placed();
 	assert_true(cpa_fd_guard_begin(&signals));
 	assert_false(cpa_fd_guard_begin(&signals));
+	wakes = 0;
 	cpa_fd_guard_end(&signals);
 	assert_int_equal(ours | theirs, 0);
+	assert_int_equal(wakes, 0); /* nobody waits */
 }
 
 static void test_lost(void **state)
