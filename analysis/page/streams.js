@@ -24,6 +24,7 @@ function streams() {
 			...marginColumn((row) => share(atLimit(row, 'critical_path_margin_s'), report.program.critical_path_s), percent),
 			...(predicted ? [{ title: 'saves', value: (row) => row.saved_s, format: seconds, bar: 'path', max: top('saved_s'),
 				help: 'of the run, replayed, if messages took no time and found room' }] : []),
+			{ title: 'streams', value: (row) => row.streams, format: number },
 			{ title: 'bytes', value: (row) => row.bytes, format: number },
 			{ title: 'writes', value: (row) => row.writes, format: number },
 			{ title: 'mean', value: (row) => row.messages ? row.stay_s : null, format: seconds, help: 'from a write to the read of its last byte' },

@@ -76,6 +76,7 @@ static void put_waits(struct cpa_table_text *table, const struct cpa_profile *pr
 static void put_traffic(struct cpa_table_text *table, const struct cpa_profile *profile,
 			const struct cpa_stream_figures *stream)
 {
+	struct cpa_figure streams = cpa_format_count(stream->streams);
 	struct cpa_figure bytes = cpa_format_count(stream->bytes);
 	struct cpa_figure writes = cpa_format_count(stream->writes);
 	bool any = stream->messages; /* not of terminals */
@@ -85,7 +86,8 @@ static void put_traffic(struct cpa_table_text *table, const struct cpa_profile *
 				       (struct cpa_figure){ "-" };
 
 	(void)profile;
-	cpa_table_row(table, (const char *const[]){ bytes.text, writes.text, mean.text, most.text,
+	cpa_table_row(table, (const char *const[]){ streams.text, bytes.text, writes.text,
+						    mean.text, most.text,
 						    cpa_stream_short(stream->kind), stream->name });
 }
 
@@ -198,6 +200,7 @@ void cpa_text_traffic(const struct cpa_page *page, const struct cpa_profile *pro
 	if (shown == 0)
 		return;
 	cpa_page_heading(page, "Streams: what they carry");
+	cpa_table_column(&table, "streams", false);
 	cpa_table_column(&table, "bytes", false);
 	cpa_table_column(&table, "writes", false);
 	cpa_table_column(&table, "mean", false);

@@ -233,17 +233,17 @@ def test_streams(results, view, folder):
         (row, each)
         for row, each in zip(rows, report["streams"])
         if row[2] != each["limit"]
-        or row[5] != f"{each['bytes']:,}"
+        or row[5:7] != [f"{each['streams']:,}", f"{each['bytes']:,}"]
         or not all(
             is_shown(row[i], each[key])
             for i, key in ((0, "reader_wait_s"), (1, "writer_wait_s"))
         )
         or not all(
             is_shown(row[i], each[key]) if each["messages"] else row[i] == "–"
-            for i, key in ((7, "stay_s"), (8, "stay_p99_s"))
+            for i, key in ((8, "stay_s"), (9, "stay_p99_s"))
         )
         or not (is_shown(row[4], each["saved_s"]) if each["saved_s"] is not None else row[4] == "–")
-        or row[10:] != [each["from"] or "(outside)", each["to"] or "(outside)"]
+        or row[11:] != [each["from"] or "(outside)", each["to"] or "(outside)"]
     ]
     results.check(rows and len(rows) == len(report["streams"]) and not wrong, f"streams: each row {wrong or ''}".rstrip())
     check_access(results, view, "streams")

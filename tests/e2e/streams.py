@@ -224,6 +224,11 @@ def check_pipeline(results, folder):
     text = " ".join(ask("--level", "stream", dump).split())
     results.check("Of sort it is that of its 2 processes." in text, "the text says whose the path is")
     dump.unlink()
+    run(["sh", "-c", "seq 100000 | cat | cat | cat | tail -1"], dump)
+    rows = [line.split() for line in ask("--level", "stream", dump).splitlines()]
+    found = [row[0] for row in rows if row[-4:] == ["pipe", "cat", "->", "cat"]]
+    results.check(found[-1] == "2", f"pipes between processes of one command: {found}, the last 2")
+    dump.unlink()
 
 
 def check_stage(results, folder):
