@@ -262,11 +262,14 @@ def outliving(results, folder):
     _, profile = compare(results, ["sh", "-c", OUTLIVING], dump, "outliving")
     if profile:
         notes = " ".join(profile["diagnostics"]["notes"])
-        results.check("after the first one had ended" in notes, f"outliving: says {notes!r}")
         last = max(process.get("end_s", 0) for process in profile["processes"])
         path = profile["program"]["critical_path_s"]
         wall = profile["program"]["wall_s"]
-        results.check(wall < path <= last, f"outliving: {wall} s, path {path} s, last {last} s")
+        # Linux at times takes the sleep for time on the run queue, as docs/limits.md says.
+        ready = sum(process["runqueue_s"] for process in by_name(profile, "sleep"))
+        text = f"outliving: {wall} s, path {path} s, ready {ready} s, last {last} s"
+        results.check(wall < path + ready and path <= last, text)
+        results.check(("after the first one had ended" in notes) == (path > wall), f"outliving: says {notes!r}")
         dump.unlink()
 
 

@@ -104,6 +104,16 @@ def component(report, kind, name):
     return found[0] if found else {"saved_s": 0.0, "critical_path_s": 0.0, "cpu_s": 0.0}
 
 
+def waited_or_ready_s(report, kind):
+    """
+    How long the first thread waited for what is not seen, external time of @kind, or was ready: Linux at times
+    takes a wait for that, as docs/limits.md says.
+    """
+    first = next(t for t in report["threads"] if t["process"] == 1 and t["start_routine"] == "main")
+    found = [c["total_s"] for c in report["components"] if (c["kind"], c["name"]) == ("external", kind)]
+    return sum(found) + first["runqueue_s"]
+
+
 def beyond_s(report):
     """
     How long threads were seen after the run. While the first process ends other threads and processes go
