@@ -69,6 +69,9 @@ void cpa_splice_begins(struct cpa_splice *use, int in, int out, size_t n, unsign
 	if (*cpa_alive)
 		cpa_stream_will_be_read(use->in);
 	use->record.stream = NULL;
+	use->bare = !w && *cpa_alive;
+	if (use->bare)
+		cpa_stream_write_bare(use->out);
 	if (!w)
 		return;
 	use->begun = cpa_event(w, CPA_EV_WRITE, caller, 0);
@@ -202,7 +205,7 @@ static bool moved(struct cpa_worker *w, struct cpa_splice *use, uint64_t n, uint
 static void count(const struct cpa_splice *use, uint64_t n)
 {
 	cpa_stream_took(use->in, use->takes ? n : 0);
-	cpa_stream_wrote(use->out, n);
+	use->bare ? cpa_stream_wrote_bare(use->out, n) : cpa_stream_wrote(use->out, n);
 }
 
 bool cpa_splice_ended(struct cpa_splice *use, ssize_t ret, size_t n, uint64_t caller)

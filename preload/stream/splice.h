@@ -23,6 +23,7 @@ struct cpa_splice {
 	struct cpa_stream *in, *out;
 	uint32_t row;			 /* of `in` */
 	struct cpa_stream_record record; /* stream NULL: none */
+	bool bare;			 /* there is none: it writes without */
 	uint64_t begun;			 /* tick of the event before the call */
 	bool takes;			 /* the bytes are taken out of `in` */
 	bool filled;			 /* there were bytes: it does not wait for them */

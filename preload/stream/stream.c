@@ -260,6 +260,14 @@ static __attribute__((noinline)) void decide(struct cpa_worker *w, const struct 
 		cpa_unread_decide(&w->self, use->stream, (uint64_t)waiting);
 }
 
+/* Nobody will ask who wrote this. */
+static void write_bare(struct cpa_stream_use *use)
+{
+	use->bare = *cpa_alive;
+	if (use->bare)
+		cpa_stream_write_bare(use->stream);
+}
+
 void cpa_stream_write(struct cpa_stream_use *use, const void *bytes, size_t size, uint64_t caller)
 {
 	struct cpa_stream *s = use->stream;
@@ -271,6 +279,7 @@ void cpa_stream_write(struct cpa_stream_use *use, const void *bytes, size_t size
 	if (unlikely(cpa_unread_is_outward(s))) {
 		if (*cpa_alive && cpa_epoch_is_on(cpa_epoch_seen()))
 			cpa_unread_write(s);
+		write_bare(use);
 		return;
 	}
 	use->value = s->kind == CPA_STREAM_EVENTFD ? value_at(bytes) : 0;
@@ -281,6 +290,8 @@ void cpa_stream_write(struct cpa_stream_use *use, const void *bytes, size_t size
 			decide(w, use);
 		cpa_stream_write_begin(&w->self, s, size, &use->record);
 		cpa_done_usual(w);
+	} else {
+		write_bare(use);
 	}
 	errno = err;
 }
@@ -375,13 +386,12 @@ bool cpa_stream_was_written(struct cpa_stream_use *use, ssize_t ret, uint64_t ca
 	int err = errno;
 	bool is_known, blocked;
 
-	if (unlikely(!use->record.stream)) {
-		if (*cpa_alive)
-			cpa_stream_wrote(s, n);
-		return false;
-	}
 	if (!*cpa_alive)
 		return false;
+	if (unlikely(!use->record.stream)) {
+		use->bare ? cpa_stream_wrote_bare(s, n) : cpa_stream_wrote(s, n);
+		return false;
+	}
 	w = cpa_enter_any();
 	if (!w) { /* the thread is no longer followed */
 		cpa_stream_wrote(s, n);

@@ -192,8 +192,11 @@ bool cpa_range_find(struct cpa_self *self, struct cpa_stream *s, uint64_t from,
 		cpa_stream_drop(self, f);
 		find_moved(self, s, from, f, uncertain);
 	}
-	/* Bytes of somebody whom we do not see: numbers of bytes no longer tell who wrote them. */
-	if (!open.count && f->end > (get(&s->written) & CPA_STREAM_BYTES) && !s->broken)
+	/*
+	 * Bytes of somebody whom we do not see, as nobody is in a write: numbers of bytes no longer tell who wrote
+	 * them.
+	 */
+	if (!open.count && f->end > get(&s->written) && !s->broken)
 		__atomic_store_n(&s->broken, 1, __ATOMIC_RELAXED);
 	return f->count;
 }

@@ -130,6 +130,21 @@ static inline void cpa_stream_wrote(struct cpa_stream *s, uint64_t bytes)
 	__atomic_fetch_add(&s->written, bytes & CPA_STREAM_BYTES, __ATOMIC_RELAXED);
 }
 
+/*
+ * The thread is about to write without a record, as profiling is off. It may be on when a reader finds the bytes,
+ * before they are counted: the reader then knows that somebody is in a write. Each begin has one end, with the bytes.
+ */
+static inline void cpa_stream_write_bare(struct cpa_stream *s)
+{
+	/* Relaxed, both: see cpa_stream_wrote(). */
+	__atomic_fetch_add(&s->written, CPA_STREAM_WRITING, __ATOMIC_RELAXED);
+}
+static inline void cpa_stream_wrote_bare(struct cpa_stream *s, uint64_t bytes)
+{
+	__atomic_fetch_add(&s->written, (bytes & CPA_STREAM_BYTES) - CPA_STREAM_WRITING,
+			   __ATOMIC_RELAXED);
+}
+
 /* The write of @record failed: give its place back, if it is the last one. Return whether it was. */
 CPA_HIDDEN bool cpa_stream_write_failed(struct cpa_self *self, struct cpa_stream_record *record);
 

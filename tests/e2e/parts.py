@@ -214,6 +214,17 @@ def held_before(results):
         sums(results, f"held by {holder}", found)
 
 
+def written_before(results):
+    """Reads of bytes of a write that began before the part depend on nobody; those of later writes do on them."""
+    dump, count = f"{TMP}/written.dump", 100
+    subprocess.run([f"{BUILD}/tests/programs/late_writes", str(count)],
+                   env=environment(dump, CPA_START="off"), check=True)
+    stream = max(report(dump)["streams"], key=lambda row: row["bytes"])
+    results.check(stream["reads"] == count and stream["unmatched"],
+                  f"written before the part: {stream['reads']} of {count} later reads are known, "
+                  f"{stream['unmatched']} are of earlier writes")
+
+
 def starved_across(results):
     """Of waits for bytes that cross borders nothing is known, and the report says so."""
     dump = f"{TMP}/starved.dump"
@@ -391,6 +402,7 @@ def main():
     passing(results)
     hampered(results)
     held_before(results)
+    written_before(results)
     starved_across(results)
     blocked_before(results)
     waits_across(results)
