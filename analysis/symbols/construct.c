@@ -111,14 +111,29 @@ void cpa_construct_name(struct cpa_place *place, const char *what, const char *u
 	place->name = name;
 }
 
-void cpa_construct_body(struct cpa_place *place, bool begins)
+char *cpa_construct_call(const char *name)
+{
+	return split(name).call;
+}
+
+bool cpa_construct_lacks_function(const struct cpa_place *place)
+{
+	struct made made = split(place->name);
+	bool lacks = made.length && !made.call[0] && line_of(place);
+
+	free(made.call);
+	return lacks;
+}
+
+void cpa_construct_body(struct cpa_place *place, bool begins, const char *within)
 {
 	struct made made = split(place->name);
 	const char *line = line_of(place);
+	const char *call = made.call[0] || !within ? made.call : within;
 
-	if (made.length && line && (begins || made.call[0])) {
+	if (made.length && line && (begins || call[0])) {
 		free(place->name);
-		place->name = cpa_format_text("%s%sbody%s%s", made.call, made.call[0] ? " " : "",
+		place->name = cpa_format_text("%s%sbody%s%s", call, call[0] ? " " : "",
 					      begins ? " at " : "", begins ? line : "");
 	}
 	free(made.call);

@@ -33,11 +33,18 @@ void cpa_construct_met(struct cpa_place *place, const char *inlined);
 /* Whether cpa_construct_name() needs @under, which takes a search. */
 bool cpa_construct_is_nameless(const struct cpa_place *place);
 
+/* The function in which @name, which a compiler made or not, is written: "solve()". The caller frees it. */
+char *cpa_construct_call(const char *name);
+
+/* Whether the function at @place is a body of which the compiler does not tell in which function it is written. */
+bool cpa_construct_lacks_function(const struct cpa_place *place);
+
 /*
  * Rename a function that is the body of a construct: "solve() body at solve.c:88", or only "solve()
- * body" where @place is somewhere in it. Other functions keep their names.
+ * body" where @place is somewhere in it. Other functions keep their names. @within: "solve()" where
+ * cpa_construct_lacks_function(); NULL: not known.
  */
-void cpa_construct_body(struct cpa_place *place, bool begins);
+void cpa_construct_body(struct cpa_place *place, bool begins, const char *within);
 
 /* Whether the function @name belongs to a runtime of OpenMP, which calls the bodies of constructs. */
 bool cpa_construct_is_runtime(const char *name);

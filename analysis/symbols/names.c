@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analysis/symbols/construct.h"
+#include "analysis/symbols/names_met.h"
 #include "analysis/util/printable.h"
 
 #define KERNEL_FIRST (UINT64_C(1) << 47) /* addresses of programs are below */
@@ -400,19 +401,16 @@ static const char *caller(struct cpa_names *names, uint32_t component)
 	return place->nameless ? NULL : place->name;
 }
 
-/* A construct of which the runtime tells the place of the call, and not the code: that place may be in an inlined function. */
-static void find_met(struct cpa_names *names, const struct cpa_component *row,
-		     struct cpa_place *place)
+/* Rename the function at @place, of the module in row @module, if it is the body of a construct. */
+static void name_body(struct cpa_names *names, struct cpa_place *place, uint32_t module,
+		      bool begins)
 {
-	struct cpa_place met;
+	char *within = begins && cpa_construct_lacks_function(place) ?
+			       cpa_names_within(names, module, place->location) :
+			       NULL;
 
-	if (row->by != CPA_BY_FIRST_SITE)
-		return;
-	met = cpa_symbols_inlined(names->symbols, row->module, row->address - 1);
-	cpa_construct_met(place, met.inlined);
-	free(met.name);
-	free(met.location);
-	free(met.inlined);
+	cpa_construct_body(place, begins, within);
+	free(within);
 }
 
 static struct cpa_place find_place(struct cpa_names *names, uint32_t component)
@@ -428,13 +426,13 @@ static struct cpa_place find_place(struct cpa_names *names, uint32_t component)
 				cpa_symbols_variable(names->symbols, q.module, q.address, q.flag) :
 				cpa_symbols_code(names->symbols, q.module, q.address, q.flag);
 		if (cpa_construct_word(row)) {
-			find_met(names, row, &place);
+			cpa_names_met(names, row, &place);
 			cpa_construct_name(&place, cpa_construct_word(row),
 					   cpa_construct_is_nameless(&place) ?
 						   caller(names, component) :
 						   NULL);
 		} else if (row->kind == CPA_FUNCTION)
-			cpa_construct_body(&place, true);
+			name_body(names, &place, row->module, true);
 		else if (row->kind == CPA_THREAD)
 			cpa_construct_pool(&place);
 		else if (row->by == CPA_BY_VARIABLE)
@@ -567,7 +565,7 @@ const struct cpa_place *cpa_names_site(struct cpa_names *names, uint32_t site, b
 			return place;
 		*place = cpa_symbols_code(names->symbols, names->site[site - 1].module,
 					  names->site[site - 1].key & CPA_ADDRESS_MASK, returned);
-		cpa_construct_body(place, !returned);
+		name_body(names, place, names->site[site - 1].module, !returned);
 	}
 	return place;
 }

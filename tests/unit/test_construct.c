@@ -50,7 +50,16 @@ static void expect_body(const char *symbol, const char *location, bool begins, c
 {
 	struct cpa_place place = make(symbol, location, false);
 
-	cpa_construct_body(&place, begins);
+	cpa_construct_body(&place, begins, NULL);
+	expect(&place, name);
+}
+
+static void expect_within(const char *symbol, const char *location, bool lacks, const char *name)
+{
+	struct cpa_place place = make(symbol, location, false);
+
+	assert_int_equal(cpa_construct_lacks_function(&place), lacks);
+	cpa_construct_body(&place, true, "smooth()");
 	expect(&place, name);
 }
 
@@ -101,6 +110,18 @@ static void test_body(void **state)
 	expect_body(".omp_outlined.", "/src/solve.c:90", false, ".omp_outlined.");
 	expect_body("solve._omp_fn.0", "libs.so", true, "solve._omp_fn.0");
 	expect_body("solve", "/src/solve.c:80", true, "solve");
+}
+
+/* Where a thread met the construct tells in which function a body of clang is written. */
+static void test_within(void **state)
+{
+	(void)state;
+	expect_within(".omp_outlined.", "/src/solve.c:88", true, "smooth() body at solve.c:88");
+	expect_within(".omp_task_entry..4", "/src/solve.c:88", true, "smooth() body at solve.c:88");
+	expect_within("solve._omp_fn.0", "/src/solve.c:88", false, "solve() body at solve.c:88");
+	expect_within("main.omp_outlined", "/src/solve.c:88", false, "main() body at solve.c:88");
+	expect_within(".omp_outlined.", "libs.so", false, ".omp_outlined.");
+	expect_within("solve", "/src/solve.c:80", false, "solve");
 }
 
 static void test_pool(void **state)
@@ -173,10 +194,10 @@ static void test_region_text(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_region),	    cmocka_unit_test(test_region_inlined),
-		cmocka_unit_test(test_pool),	    cmocka_unit_test(test_region_without_lines),
-		cmocka_unit_test(test_body),	    cmocka_unit_test(test_columns),
-		cmocka_unit_test(test_region_text),
+		cmocka_unit_test(test_region),	cmocka_unit_test(test_region_inlined),
+		cmocka_unit_test(test_pool),	cmocka_unit_test(test_region_without_lines),
+		cmocka_unit_test(test_body),	cmocka_unit_test(test_within),
+		cmocka_unit_test(test_columns), cmocka_unit_test(test_region_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

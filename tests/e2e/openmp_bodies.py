@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""tests/e2e/openmp_bodies.py - the body of a parallel region has the name of the function in which it is written
+
+clang calls the bodies .omp_outlined..1 wherever they are written. Prints TAP and a summary.
+"""
+
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+
+from profiled import profiled_environment, read, run
+from results import Results
+
+SOURCE = pathlib.Path(__file__).with_suffix(".c")
+FLAGS = ["-O2", "-g", "-fopenmp"]
+
+
+def check(results, folder, program):
+    dump = folder / f"{program.name}.dump"
+    run([program], env=profiled_environment(dump))
+    lines = [at + 1 for at, line in enumerate(SOURCE.read_text().splitlines()) if "omp parallel" in line]
+    wanted = {f"{name}() body at {SOURCE.name}:{line}" for name, line in zip(("relax", "smooth"), lines)}
+    found = {c["name"] for c in read(dump)["components"] if c["kind"] == "function" and "body" in c["name"]}
+    results.check(found == wanted, f"{program.name}: {sorted(found)}")
+
+
+def main():
+    results = Results()
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="openmp_bodies.", dir=os.environ.get("CPA_TMP")))
+    for compiler in ("gcc", "clang"):
+        program = folder / f"bodies-{compiler}"
+        try:
+            run([compiler, *FLAGS, SOURCE, "-o", program])
+        except (RuntimeError, OSError):
+            results.skip(f"OpenMP of {compiler}", "it is not installed" if not shutil.which(compiler) else "no runtime")
+            continue
+        check(results, folder, program)
+    return results.end(folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
