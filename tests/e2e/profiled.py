@@ -11,6 +11,7 @@ BUILD = pathlib.Path(os.environ.get("CPA_BUILD") or ROOT / "build").resolve()
 PROGRAMS = BUILD / "tests/programs"
 # Not a limit on speed: what takes this long hangs.
 TIMEOUT_S = 240
+TAKEN = "the kernel took the wait for time on the run queue"
 ROUNDING_S = 1e-6  # of a figure; seconds are printed with six decimals and more
 # Of the observed path and the run: two readings of the clock at either end, and turns of the TSC.
 TILES_S, TILES = 0.001, 0.001
@@ -102,6 +103,14 @@ def component(report, kind, name):
     """The one of that name; without time it need not be listed."""
     found = [c for c in report["components"] if (c["kind"], c["name"]) == (kind, name)]
     return found[0] if found else {"saved_s": 0.0, "critical_path_s": 0.0, "cpu_s": 0.0}
+
+
+def taken_for_ready(report, routine, wait_s):
+    """
+    Whether Linux may have taken a wait of @wait_s of the thread that runs @routine for time on the run queue, as
+    docs/limits.md says.
+    """
+    return any(t["runqueue_s"] >= wait_s for t in report["threads"] if t["start_routine"] == routine)
 
 
 def waited_or_ready_s(report, kind):
