@@ -29,7 +29,8 @@ static const char off[] =
 	"The model's path is more than 5 % off the recorded one, because this program depends on things "
 	"that the model leaves out. Do not rely on the figures below.";
 
-#define OFF 0.05 /* of the recorded path: a model that is so far off is told apart */
+#define SHORT_S 0.001 /* of work in a region: what starting threads takes may matter */
+#define OFF	0.05  /* of the recorded path: a model that is so far off is told apart */
 
 struct region {
 	const char *name;
@@ -224,6 +225,29 @@ static bool is_off(const struct answer *a)
 	return fabs(error_of(a)) > OFF;
 }
 
+/*
+ * What starting more threads takes is not known from a run with one. Return what to say of that, which the caller
+ * frees; NULL: the regions are long, or had several threads.
+ */
+static char *starts_text(const struct answer *a)
+{
+	double work = 0, teams = (double)a->stints->teams;
+	uint32_t threads = 0;
+
+	for (size_t i = 0; i < a->regions; i++) {
+		work += a->region[i].work;
+		threads = a->region[i].threads > threads ? a->region[i].threads : threads;
+	}
+	if (threads != 1 || seconds(a, work) >= teams * SHORT_S)
+		return NULL;
+	return cpa_format_text(
+		"Each of the %s regions had one thread, and %s of work on average. To start more "
+		"threads takes some us for each region, which is not in it: %s for each us.",
+		cpa_format_count(a->stints->teams).text,
+		cpa_format_seconds(seconds(a, work) / teams).text,
+		cpa_format_seconds(teams / 1e6).text);
+}
+
 static void put_sizes(const struct answer *a, const struct cpa_page *page)
 {
 	struct cpa_table_text table = { 0 };
@@ -279,6 +303,7 @@ static void put_regions(const struct answer *a, const struct cpa_page *page, siz
 
 static void put_text(const struct answer *a, const struct cpa_page *page, size_t top)
 {
+	char *starts = starts_text(a);
 	char *text = cpa_format_text(
 		"%s: critical path %s, of it %s outside parallel regions; the model gives %s for the "
 		"recorded threads (%+.1f%%)",
@@ -290,6 +315,9 @@ static void put_text(const struct answer *a, const struct cpa_page *page, size_t
 	free(text);
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
 		cpa_page_paragraph(page, CPA_PLAIN, 0, limits[i]);
+	if (starts)
+		cpa_page_paragraph(page, CPA_PLAIN, 0, starts);
+	free(starts);
 	if (is_off(a))
 		cpa_page_paragraph(page, CPA_ALARM, 0, off);
 	fputc('\n', page->out);
@@ -310,6 +338,7 @@ static json_t *region_json(const struct answer *a, const struct region *region)
 static void put_json(const struct answer *a, const struct cpa_page *page)
 {
 	json_t *rows = json_array(), *regions = json_array(), *notes = json_array(), *object;
+	char *starts = starts_text(a);
 
 	for (size_t i = 0; i < a->sizes->count; i++)
 		json_array_append_new(rows,
@@ -319,6 +348,9 @@ static void put_json(const struct answer *a, const struct cpa_page *page)
 		json_array_append_new(regions, region_json(a, &a->region[i]));
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
 		json_array_append_new(notes, json_string(limits[i]));
+	if (starts)
+		json_array_append_new(notes, json_string(starts));
+	free(starts);
 	if (is_off(a))
 		json_array_append_new(notes, json_string(off));
 	object = json_pack("{s:f, s:f, s:f, s:o, s:o, s:o}", "critical_path_s",
