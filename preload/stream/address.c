@@ -113,32 +113,41 @@ static uint64_t internet_key(enum cpa_stream_kind kind, const struct cpa_end *en
 	return cpa_stream_key(kind, end->high, end->low, end->port);
 }
 
-/*
- * The stream to @end, as the kernel looks for a socket: one with this address, then, of IPv4, one with any of that, then
- * one with any of both families. No address, 0.0.0.0 or ::, is that of loopback.
- */
-static uint32_t internet_find(enum cpa_stream_kind kind, struct cpa_end end)
+/* What a socket may be bound to that gets a message to @end, in the order of the kernel's search. Return how many. */
+static unsigned receivers_of(const struct cpa_end *end, struct cpa_end to[3])
 {
 	static const uint8_t none[2][8] = { { 0 }, { [2] = 0xff, 0xff } };
 	static const uint8_t loopback[2][8] = { { [7] = 1 },
 						{ [2] = 0xff, 0xff, IN_LOOPBACKNET, [7] = 1 } };
 	struct old_address a;
-	bool old = old_of(&end, &a);
-	uint64_t any;
-	uint32_t row;
+	bool old = old_of(end, &a);
 
-	memcpy(&any, none[old], sizeof(any));
-	if (!end.high && end.low == any)
-		memcpy(&end.low, loopback[old], sizeof(end.low));
-	row = cpa_stream_find(internet_key(kind, &end));
-	if (!row && old) {
-		end.low = any;
-		row = cpa_stream_find(internet_key(kind, &end));
+	to[0] = to[1] = to[2] = *end;
+	to[1].high = to[2].high = to[2].low = 0;
+	memcpy(&to[1].low, none[old], sizeof(to[1].low));
+	/* A message to no address, 0.0.0.0 or ::, is one to loopback. */
+	if (!end->high && end->low == to[1].low)
+		memcpy(&to[0].low, loopback[old], sizeof(to[0].low));
+	return old ? 3 : 2;
+}
+
+/* The stream to @end: of a socket that is open, if one is known. */
+static uint32_t internet_find(enum cpa_stream_kind kind, const struct cpa_end *end)
+{
+	struct cpa_end to[3];
+	unsigned n = receivers_of(end, to);
+	uint32_t closed = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		uint32_t row = cpa_stream_find(internet_key(kind, &to[i]));
+
+		/* Relaxed: who sends knows that the socket is there, so it was opened before. */
+		if (row && !(__atomic_load_n(&cpa_stream(row)->closed, __ATOMIC_RELAXED) &
+			     CPA_STREAM_NO_READER))
+			return row;
+		closed = closed ? closed : row;
 	}
-	if (row)
-		return row;
-	end.high = end.low = 0;
-	return cpa_stream_find(internet_key(kind, &end));
+	return closed;
 }
 
 /* A name that is no file's: an abstract one, which is as long as it is said, or a path to nothing. */
@@ -190,12 +199,16 @@ uint32_t cpa_address_own(enum cpa_stream_kind kind, const void *address, socklen
 {
 	struct cpa_end end;
 	uint64_t key = 0;
+	uint32_t row;
 
 	if (is_unix(address, size))
 		key = unix_key(kind, address, size);
 	else if (cpa_end_of(address, size, &end) && end.port)
 		key = internet_key(kind, &end);
-	return key ? cpa_stream_intern(key, kind, 0) : 0;
+	row = key ? cpa_stream_intern(key, kind, 0) : 0;
+	if (row)
+		cpa_stream_opened(cpa_stream(row), CPA_STREAM_NO_READER);
+	return row;
 }
 
 uint32_t cpa_address_find(enum cpa_stream_kind kind, const void *address, socklen_t size)
@@ -207,5 +220,5 @@ uint32_t cpa_address_find(enum cpa_stream_kind kind, const void *address, sockle
 		key = unix_key(kind, address, size);
 		return key ? cpa_stream_find(key) : 0;
 	}
-	return cpa_end_of(address, size, &end) ? internet_find(kind, end) : 0;
+	return cpa_end_of(address, size, &end) ? internet_find(kind, &end) : 0;
 }

@@ -91,6 +91,14 @@ static inline uint32_t cpa_stream_closed(struct cpa_stream *s, uint32_t bits)
 	return __atomic_or_fetch(&s->closed, bits, __ATOMIC_RELAXED);
 }
 
+/* An end of a stream that is known by a name is there again: none of @bits holds. */
+static inline void cpa_stream_opened(struct cpa_stream *s, uint32_t bits)
+{
+	/* Relaxed, both: as above. */
+	if (__atomic_load_n(&s->closed, __ATOMIC_RELAXED) & bits)
+		__atomic_fetch_and(&s->closed, ~bits, __ATOMIC_RELAXED);
+}
+
 /*
  * A thread of the session is about to read the stream, in a part of the run or not: to be called before the
  * original, which may take bytes long before it returns.

@@ -245,4 +245,31 @@ static int udp_both(void)
 	return report(1 + 3 + 1, 1 + 3 + 1);
 }
 
+/* A socket at a port that had one of IPv4 before, and at the same address of loopback one. */
+static int udp_again(void)
+{
+	struct sockaddr_in6 at6 = address6("::", 0);
+	struct sockaddr_in at = { .sin_family = AF_INET }, to = at;
+	int old = socket(AF_INET, SOCK_DGRAM, 0), near = socket(AF_INET, SOCK_DGRAM, 0), new;
+	socklen_t size = sizeof(at);
+	char bytes[16];
+
+	must(!bind(old, (struct sockaddr *)&at, size));
+	must(!getsockname(old, (struct sockaddr *)&at, &size) && !close(old));
+	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	at6.sin6_port = to.sin_port = at.sin_port;
+	if (bind(near, (struct sockaddr *)&to, sizeof(to)))
+		return 77;
+	must(!close(near));
+	new = socket(AF_INET6, SOCK_DGRAM, 0);
+	if (bind(new, (struct sockaddr *)&at6, sizeof(at6)))
+		return 77;
+	CHILD(int fd = socket(AF_INET, SOCK_DGRAM, 0); burn(3);
+	      must(sendto(fd, "ask", 3, 0, (struct sockaddr *)&to, sizeof(to)) == 3));
+	must(recv(new, bytes, sizeof(bytes), 0) == 3);
+	burn(1);
+	reap();
+	return report(3 + 1, 3 + 1);
+}
+
 #endif
