@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 
+from profiled import run_known
 from results import Results
 
 BUILD = pathlib.Path(os.environ.get("CPA_BUILD") or pathlib.Path(__file__).parents[2] / "build")
@@ -47,7 +48,7 @@ def spoil(path):
 
 TMP.mkdir(exist_ok=True)
 shutil.copy(BUILD / "tests/programs/two_locks", PROGRAM)
-subprocess.run([BUILD / "cpa", "run", "-o", DUMP, "--", PROGRAM], check=True, capture_output=True)
+run_known([BUILD / "cpa", "run", "-o", DUMP, "--", PROGRAM], dict(os.environ))
 first = [report(a) for a in FORMATS]
 results.check("two_locks.c" in first[1], "the first report has names from debug information")
 results.check([report(a, CPA_CACHE="off") for a in FORMATS] == first, "so has one without a cache")

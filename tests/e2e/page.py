@@ -20,7 +20,7 @@ import time
 
 import browser
 from page_events import ACTIVITY, CRITICAL, WAIT, data_of, lanes_of
-from profiled import BUILD, PROGRAMS, profiled_environment, read, run
+from profiled import BUILD, PROGRAMS, profiled_environment, read, run, run_known
 from results import Results
 
 UNITS = {"s": 1, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
@@ -95,7 +95,8 @@ axe.run(document, { resultTypes: ['violations'] }).then((r) => done(
 
 def record(folder, name, program, *arguments):
     dump = folder / f"{name}.dump"
-    run([program, *arguments], env=profiled_environment(dump, CPA_JOURNAL="16M"), cwd=folder)
+    command = [str(each) for each in (program, *arguments)]
+    run_known(command, profiled_environment(dump, CPA_JOURNAL="16M"), cwd=folder)
     return dump
 
 

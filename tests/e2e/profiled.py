@@ -32,15 +32,20 @@ def run(command, **options):
     return done.stdout
 
 
-def run_known(command, environment):
+def ended_well(status, error):
     """
-    Return standard output of a program that knows its path. It may say that its path is not what it
-    claims: then the machine gave its threads too little time for that, which is the program's own affair.
+    Whether that is so of a program, which may know its path. It may say that its path is not what it claims: then
+    the machine gave its threads too little time for that, which is the program's own affair.
     """
+    return status == 0 or (status == 1 and "claimed" in error)
+
+
+def run_known(command, environment, **options):
+    """Return standard output of a program that may know its path."""
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False, env=environment
+        command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False, env=environment, **options
     )
-    if done.returncode and (done.returncode != 1 or "claimed" not in done.stderr):
+    if not ended_well(done.returncode, done.stderr):
         raise RuntimeError(f"{command}: exit status {done.returncode}: {done.stderr.strip()}")
     return done.stdout
 
@@ -95,7 +100,7 @@ class Profiler:
         """Return the report and the program's output."""
         self.runs += 1
         environment = profiled_environment(self.dump(), **settings)
-        output = run([PROGRAMS / name, *arguments], env=environment)
+        output = run_known([PROGRAMS / name, *map(str, arguments)], environment)
         return read(self.dump()), output
 
 
