@@ -209,7 +209,10 @@ size_t cpa_chunks_of(const struct cpa_chunks *chunks, const struct cpa_stints *s
 	return n;
 }
 
-/* How much later than the first of @round each of its @n stints begins, ticks: @late. */
+/*
+ * How much later than the first of @round each of its @n stints begins, ticks: @late. Waits for a processor do not
+ * count; what is known of them may be before the round, as a thread may be woken in a wait and wait again.
+ */
 static void find_late(const struct cpa_stint *const *round, size_t n, double *late)
 {
 	uint64_t first = UINT64_MAX;
@@ -217,7 +220,9 @@ static void find_late(const struct cpa_stint *const *round, size_t n, double *la
 	for (size_t i = 0; i < n; i++)
 		first = round[i]->begun < first ? round[i]->begun : first;
 	for (size_t i = 0; i < n; i++)
-		late[i] = (double)(round[i]->begun - first);
+		late[i] = round[i]->begun - first > round[i]->unready ?
+				  (double)(round[i]->begun - first - round[i]->unready) :
+				  0;
 }
 
 void cpa_chunks_deal(const struct cpa_stints *stints, const struct cpa_stint *const *round,

@@ -99,14 +99,19 @@ static void add_stint(struct reading *in, struct part *p, uint64_t left)
 /* The thread begins its part of the team that @team names. */
 static void begin_part(struct reading *in, cpa_event_name team, uint32_t region)
 {
+	/* How long a new thread waits for its first processor is not known. */
+	bool is_new = !in->parts && in->out->stints == in->out->first[in->strand];
+
 	if (in->parts == CPA_STINTS_OPEN || !team)
 		return;
-	in->part[in->parts++] = (struct part){ .stint = { .team = team,
-							  .strand = in->strand,
-							  .region = region,
-							  .begun = in->clock - in->processor,
-							  .after = in->event,
-							  .last = in->event } };
+	in->part[in->parts++] =
+		(struct part){ .stint = { .team = team,
+					  .strand = in->strand,
+					  .region = region,
+					  .begun = in->clock,
+					  .unready = is_new ? UINT64_MAX : in->processor,
+					  .after = in->event,
+					  .last = in->event } };
 }
 
 static void end_part(struct reading *in)
@@ -127,7 +132,8 @@ static void leave_barrier(struct reading *in)
 	p->arrived = false;
 	p->busy = p->stint.work = 0;
 	p->stint.round++;
-	p->stint.begun = in->clock - in->processor;
+	p->stint.begun = in->clock;
+	p->stint.unready = in->processor;
 	p->stint.after = p->stint.last = in->event;
 }
 

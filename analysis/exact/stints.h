@@ -22,7 +22,8 @@ struct cpa_stint {
 	uint32_t node;	 /* row of the barrier at which it ends; 0: the end of the region */
 	/* Its activities end with the events of the thread behind `after`, up to `last`. */
 	uint32_t after, last;
-	uint64_t begun; /* clock where it begins, less what its thread waited there for a processor */
+	uint64_t begun;	  /* clock where it begins */
+	uint64_t unready; /* ticks until then in which its thread waited for a processor, or more */
 	uint64_t work;	  /* weight of its activities, ticks */
 	uint64_t arrived; /* clock where it ends */
 	uint64_t wait;	  /* from `arrived` on, for the rest of the team, ticks */

@@ -86,6 +86,16 @@ static void test_late(void **state)
 	one[0].begun = 300;
 	cpa_chunks_deal(&all, round, 2, chunk, COUNT(chunk), work);
 	assert_true(work[0] == 0 && work[1] == 45);
+	/* But for 85 of the 100 ticks it had no processor. */
+	one[0].unready = 85;
+	cpa_chunks_deal(&all, round, 2, chunk, COUNT(chunk), work);
+	assert_true(work[0] == 20 && work[1] == 25);
+	/* And the other one for longer than it was late. */
+	one[1].begun = 310;
+	one[1].unready = 1000;
+	one[0].unready = 0;
+	cpa_chunks_deal(&all, round, 2, chunk, COUNT(chunk), work);
+	assert_true(work[0] == 20 && work[1] == 25);
 }
 
 static void test_none(void **state)
