@@ -3,7 +3,7 @@
 """What cpa costs OpenMP programs that are not ours, and whether its predictions for them hold: openmp_programs.md.
 
     benchmarks/openmp_programs.py [--build DIR] [--pairs N] [--tries N] [--only NAME,...] [--compiler NAME]
-        [--output FILE] FOLDER...
+        [--realtime] [--output FILE] FOLDER...
 
 Each FOLDER has the sources of the NAS Parallel Benchmarks in C with OpenMP (whose `make CG CLASS=W` makes bin/cg.W;
 any of CG EP FT IS LU MG BT SP), or those of LULESH 2.0 (lulesh*.cc). Neither is part of cpa. They are built by gcc
@@ -33,6 +33,7 @@ LULESH = ["-s", "30", "-i", "60"]
 # Threads that spin keep the processor from the one that all wait for, if anything else runs on the machine.
 WAITING = {"OMP_WAIT_POLICY": "passive", "KMP_BLOCKTIME": "0"}
 THREADS = 2
+REALTIME = ["chrt", "--fifo", "10"]
 FAILED = re.compile(rb"UNSUCCESSFUL|FAILED|Failed")
 LOOP = re.compile(r"^(\s*#\s*pragma\s+omp\s+(?:parallel\s+)?for\b)(.*)$", re.MULTILINE)
 SCHEDULE = re.compile(r"\bschedule\s*\([^)]*\)")
@@ -144,16 +145,20 @@ def of_change(change):
     return lambda cpa: report(cpa, "--what-if", change)["divided_critical_path_s"]
 
 
-def predictions(cpa, title, name, command, scheduled, tries):
-    """Rows of predictions of one program, each with its error; None: the share of one thread is 1 by definition."""
+def predictions(cpa, title, name, command, scheduled, tries, before_all):
+    """
+    Rows of predictions of one program, each with its error; None: the share of one thread is 1 by definition.
+    `before_all`: words before a command that give it the processors, for runs with a dynamic schedule.
+    """
     _, chunk, uneven = KERNELS[name]
     yield compare(cpa, [title, "1 thread to 2"], command, {"OMP_NUM_THREADS": "1"}, {}, of_threads(2), tries)
     _, row = compare(cpa, [title, "2 threads to 1"], command, {}, {"OMP_NUM_THREADS": "1"}, of_threads(1), tries)
     yield None, [*row[:5], "-", *row[6:]]
     if not chunk:
         return
-    yield compare(cpa, [title, f"static,{chunk} to dynamic,{chunk}"], scheduled, {"OMP_SCHEDULE": f"static,{chunk}"},
-                  {"OMP_SCHEDULE": f"dynamic,{chunk}"}, of_change("loop:*=dynamic"), tries)
+    yield compare(cpa, [title, f"static,{chunk} to dynamic,{chunk}"], [*before_all, *scheduled],
+                  {"OMP_SCHEDULE": f"static,{chunk}"}, {"OMP_SCHEDULE": f"dynamic,{chunk}"}, of_change("loop:*=dynamic"),
+                  tries)
     yield compare(cpa, [title, f"static,{uneven} to static"], scheduled, {"OMP_SCHEDULE": f"static,{uneven}"},
                   {"OMP_SCHEDULE": "static"}, of_change("region:*=balance"), tries)
 
@@ -187,6 +192,10 @@ the ratio of the shortest runs. Samples take 2 to 5 % of a program's first half 
 percent later, so short programs have larger ratios. Target: 1.03 of CPU time and of wall time.
 
 """
+ABOUT_REALTIME = """Runs with a dynamic schedule, and those that predict them, had the processors before all other
+work (`chrt --fifo`).
+
+"""
 ABOUT_PREDICTIONS = """
 ## Predictions
 
@@ -213,7 +222,8 @@ def text_of(cpa, costs, rows, errors, options, load):
     if rows:
         head = ["program", "change", "path / work before", "predicted", "really", "error", "predicted path s",
                 "really", "difference"]
-        text += ABOUT_PREDICTIONS.format(tries=options.tries) + table(head, rows)
+        text += ABOUT_PREDICTIONS.format(tries=options.tries)
+        text += (ABOUT_REALTIME if options.realtime else "") + table(head, rows)
         text += (f"\n{len(errors)} predictions with an error: median {100 * median(errors):.1f} %, largest "
                  f"{100 * max(errors):.1f} %. Targets: 3 % and 8 %.\n")
     return text
@@ -227,6 +237,8 @@ def main():
     parser.add_argument("--tries", type=int, default=5, help="of predictions and real runs; 0: no second table")
     parser.add_argument("--only", default="", help="names of programs, with commas")
     parser.add_argument("--compiler", choices=COMPILERS, help="only this one")
+    parser.add_argument("--realtime", action="store_true", help="where the schedule is to become dynamic, programs "
+                        "have the processors before all other work (chrt --fifo; needs root)")
     parser.add_argument("--output", default=f"{measure.HERE}/openmp_programs.md")
     options = parser.parse_args()
     load, folder = os.getloadavg()[0], tempfile.mkdtemp(prefix="cpa-openmp.")
@@ -239,7 +251,8 @@ def main():
             if options.pairs:
                 costs.append(cost_row(cpa, title, commands[0], options.pairs))
             if options.tries:
-                for error, row in predictions(cpa, title, name, *commands, options.tries):
+                for error, row in predictions(cpa, title, name, *commands, options.tries,
+                                              REALTIME if options.realtime else []):
                     rows.append(row)
                     errors += [] if error is None else [abs(error)]
             with open(options.output, "w") as output:
