@@ -375,11 +375,6 @@ static void note_parts(struct cpa_build *build)
 			"know what they waited for, and %.3f s of these waits are on no critical "
 			"path.",
 			blocked);
-	if (profile->streams && profile->parts + profile->program.earlier_parts > 1)
-		cpa_profile_note(
-			profile,
-			"How long readers of streams were starved, and writers blocked, lacks each wait "
-			"that was longer than a part of the run, or went over the border of one.");
 }
 
 /* Who used the processors. */

@@ -13,10 +13,11 @@
 
 /* What a wait depends on, while the descriptors that are ready are looked at. */
 struct search {
-	struct cpa_worker *w;
-	uint64_t since;		       /* tick before the call; 0: not known */
-	struct cpa_stream_found first; /* count 0: none yet */
-	uint64_t written;	       /* to the terminal that was written to first; 0: none yet */
+	struct cpa_worker *w;		 /* NULL: only `across` is of interest */
+	const struct cpa_across *across; /* until a stream was found; NULL: of no interest */
+	uint64_t since;			 /* tick before the call; 0: not known */
+	struct cpa_stream_found first;	 /* count 0: none yet */
+	uint64_t written; /* to the terminal that was written to first; 0: none yet */
 	int terminal;
 	enum cpa_stream_kind other; /* of the first one that is not followed; 0: none yet */
 	int looked;
@@ -97,9 +98,25 @@ static void look_for_room(struct search *search, int fd)
 	cpa_stream_drop(self, &found);
 }
 
+/* The wait went on across borders of parts: it was for what the first descriptor reads that is ready and followed. */
+static void look_across(struct search *search, int fd)
+{
+	uint32_t row = cpa_descriptor_is_kept(fd) ? cpa_descriptor_reads(cpa_descriptor_word(fd)) :
+						    0;
+
+	if (row) {
+		cpa_across_end(search->across, cpa_stream(row), false);
+		search->across = NULL;
+	}
+}
+
 /* The descriptor @fd is ready for what is in @events. */
 static void look(struct search *search, int fd, unsigned events)
 {
+	if (unlikely(search->across) && events & READABLE)
+		look_across(search, fd);
+	if (unlikely(!search->w))
+		return;
 	if (events & READABLE)
 		look_at(search, fd);
 	else if (events & POLLOUT)
@@ -117,8 +134,22 @@ static bool finish_terminal(struct search *search, uint64_t caller)
 				   caller);
 }
 
+/* The wait @use is over, and found something if it is @ready. Return whether that is to be looked at. */
+static bool begin(struct search *search, const struct cpa_polling *use, bool ready)
+{
+	*search = (struct search){ .since = use->since };
+	if (!ready)
+		return false;
+	if (cpa_across_is(&use->across))
+		search->across = &use->across;
+	search->w = cpa_enter();
+	return search->w || search->across;
+}
+
 static bool finish(struct search *search, uint64_t caller, struct cpa_polling *use)
 {
+	if (!search->w)
+		return false;
 	if (finish_terminal(search, caller)) {
 		cpa_done(search->w);
 		return true;
@@ -144,10 +175,10 @@ bool cpa_poll_ended(const struct pollfd *fds, nfds_t n, int ret, uint64_t caller
 		    struct cpa_polling *use)
 {
 	int err = errno;
-	struct search search = { .w = ret > 0 ? cpa_enter() : NULL, .since = use->since };
+	struct search search;
 	bool found;
 
-	if (!search.w)
+	if (!begin(&search, use, ret > 0))
 		return false;
 	for (nfds_t i = 0; i < n && search.looked < MOST; i++)
 		look(&search, fds[i].fd, (unsigned)fds[i].revents);
@@ -166,11 +197,10 @@ bool cpa_select_ended(int n, const fd_set *in, const fd_set *out, int ret, uint6
 		      struct cpa_polling *use)
 {
 	int err = errno;
-	struct search search = { .w = ret > 0 && (in || out) ? cpa_enter() : NULL,
-				 .since = use->since };
+	struct search search;
 	bool found;
 
-	if (!search.w)
+	if (!begin(&search, use, ret > 0 && (in || out)))
 		return false;
 	for (int fd = 0; fd < n && search.looked < MOST; fd++)
 		look(&search, fd, (is_in(in, fd) ? POLLIN : 0) | (is_in(out, fd) ? POLLOUT : 0));
@@ -222,10 +252,10 @@ bool cpa_epoll_ended(int epoll, const struct epoll_event *events, int ret, uint6
 		     struct cpa_polling *use)
 {
 	int err = errno;
-	struct search search = { .w = ret > 0 ? cpa_enter() : NULL, .since = use->since };
+	struct search search;
 	bool found;
 
-	if (!search.w)
+	if (!begin(&search, use, ret > 0))
 		return false;
 	for (int i = 0; i < ret && search.looked < MOST; i++)
 		if (events[i].events & (READABLE | POLLOUT))

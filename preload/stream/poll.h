@@ -22,12 +22,13 @@
 /* A wait under way. */
 struct cpa_polling {
 	uint64_t since; /* tick before the call; 0: it is for no terminal, or that is not known */
+	struct cpa_across across;
 	enum cpa_stream_kind other;
 };
 
 static inline struct cpa_polling cpa_poll_begins(void)
 {
-	return (struct cpa_polling){ .since = cpa_terminal_call() };
+	return (struct cpa_polling){ .since = cpa_terminal_call(), .across = cpa_across_begin() };
 }
 
 CPA_HIDDEN bool cpa_poll_ended(const struct pollfd *fds, nfds_t n, int ret, uint64_t caller,

@@ -139,14 +139,15 @@ static __attribute__((noinline)) void makes_room(struct cpa_stream_use *use, uin
 	errno = err;
 }
 
-/* The clock, if the thread was on a processor since its last event; else 0. */
-static uint64_t clock_now(void)
+/* The tick of the call that began, if the thread was on a processor since its last event; else 0. */
+static uint64_t called_at(const struct cpa_across *call)
 {
 	const struct cpa_worker *w = cpa_tls.worker;
-	uint64_t now = cpa_clock_now();
 
 	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the counter is read before the detector */
-	return likely(w && !cpa_clock_switched(&w->clock)) ? now : 0;
+	return likely(w && cpa_epoch_is_on(call->epoch) && !cpa_clock_switched(&w->clock)) ?
+		       call->since :
+		       0;
 }
 
 void cpa_stream_read_begin(struct cpa_stream_use *use, uint64_t caller)
@@ -157,7 +158,8 @@ void cpa_stream_read_begin(struct cpa_stream_use *use, uint64_t caller)
 		cpa_stream_will_be_read(use->stream);
 	if (unlikely(cpa_stream_is_written(use->stream)))
 		makes_room(use, caller);
-	use->called = clock_now();
+	use->across = cpa_across_begin();
+	use->called = called_at(&use->across);
 }
 
 /* Find what a read depends on that took @n bytes. */
@@ -227,6 +229,8 @@ bool cpa_stream_was_read(struct cpa_stream_use *use, ssize_t ret, const void *by
 
 	if (ret < 0)
 		return false;
+	if (cpa_across_is(&use->across))
+		cpa_across_end(&use->across, s, false);
 	w = cpa_enter();
 	if (!w) {
 		if (*cpa_alive)
@@ -275,6 +279,8 @@ void cpa_stream_write(struct cpa_stream_use *use, const void *bytes, size_t size
 	int err = errno;
 
 	use->record.stream = NULL;
+	use->across.epoch = 0;
+	use->there = cpa_stream_there(s);
 	use->name = use->socket = use->peer = 0;
 	if (unlikely(cpa_unread_is_outward(s))) {
 		if (*cpa_alive && cpa_epoch_is_on(cpa_epoch_seen()))
@@ -285,15 +291,29 @@ void cpa_stream_write(struct cpa_stream_use *use, const void *bytes, size_t size
 	use->value = s->kind == CPA_STREAM_EVENTFD ? value_at(bytes) : 0;
 	w = cpa_enter();
 	if (w) {
-		cpa_event_usual(w, CPA_EV_WRITE, caller, 0);
+		use->across = (struct cpa_across){ w->window.epoch,
+						   cpa_event_usual(w, CPA_EV_WRITE, caller, 0) };
 		if (unlikely(cpa_unread_is_much(s)))
 			decide(w, use);
 		cpa_stream_write_begin(&w->self, s, size, &use->record);
 		cpa_done_usual(w);
 	} else {
+		use->across = cpa_across_begin();
 		write_bare(use);
 	}
 	errno = err;
+}
+
+/* How many bytes the stream that the write @use was of holds at most. UINT64_MAX: it is not known. errno is kept. */
+static uint64_t size_of(const struct cpa_stream_use *use)
+{
+	int err = errno;
+	long size = use->stream->kind == CPA_STREAM_PIPE && !use->stream->broken ?
+			    cpa_kernel(SYS_fcntl, use->fd, F_GETPIPE_SZ) :
+			    -1;
+
+	errno = err;
+	return size > 0 ? (uint64_t)size : UINT64_MAX;
 }
 
 /*
@@ -302,11 +322,9 @@ void cpa_stream_write(struct cpa_stream_use *use, const void *bytes, size_t size
  */
 static uint64_t had_to_be_read(const struct cpa_stream_use *use, uint64_t end)
 {
-	long size = use->stream->kind == CPA_STREAM_PIPE && !use->stream->broken ?
-			    cpa_kernel(SYS_fcntl, use->fd, F_GETPIPE_SZ) :
-			    -1;
+	uint64_t size = size_of(use);
 
-	return size > 0 && end > (uint64_t)size ? end - (uint64_t)size : 0;
+	return end > size ? end - size : 0;
 }
 
 void cpa_stream_waited_for_room(struct cpa_worker *w, struct cpa_stream *s,
@@ -388,6 +406,8 @@ bool cpa_stream_was_written(struct cpa_stream_use *use, ssize_t ret, uint64_t ca
 
 	if (!*cpa_alive)
 		return false;
+	if (cpa_across_is(&use->across) && use->there + n > size_of(use))
+		cpa_across_end(&use->across, s, true);
 	if (unlikely(!use->record.stream)) {
 		use->bare ? cpa_stream_wrote_bare(s, n) : cpa_stream_wrote(s, n);
 		return false;

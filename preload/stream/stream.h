@@ -21,6 +21,7 @@
 #include <errno.h>
 #include <sys/uio.h>
 
+#include "preload/stream/across.h"
 #include "preload/stream/descriptor.h"
 
 /* A read or write under way. stream NULL: of nothing that is followed. */
@@ -29,6 +30,8 @@ struct cpa_stream_use {
 	struct cpa_stream_record record; /* of a write; record.stream NULL: none */
 	uint64_t value;			 /* of a write to an eventfd: what it adds; 0: not known */
 	bool bare;			 /* a write without a record is under way */
+	uint64_t there;			 /* of a write: bytes that were in the stream before */
+	struct cpa_across across;
 	int fd;		 /* of a read, or of a write to a pipe or connected socket */
 	uint64_t called; /* of a read: the tick at which it was, on a processor; 0: not known */
 	bool room;	 /* of a read: it has left its path for writers that wait for room */

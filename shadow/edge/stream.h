@@ -299,6 +299,15 @@ static inline bool cpa_stream_is_empty(const struct cpa_stream *s)
 	       __atomic_load_n(&s->taken, __ATOMIC_RELAXED);
 }
 
+/* How many bytes of writes that have returned are in it, of which it is not known that they were read. */
+static inline uint64_t cpa_stream_there(const struct cpa_stream *s)
+{
+	/* Relaxed: a hint. */
+	return (__atomic_load_n(&s->written, __ATOMIC_RELAXED) -
+		__atomic_load_n(&s->taken, __ATOMIC_RELAXED)) &
+	       CPA_STREAM_BYTES;
+}
+
 /* Whether a read has made room ever. */
 static inline bool cpa_stream_has_rooms(const struct cpa_stream *s)
 {

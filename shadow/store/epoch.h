@@ -51,6 +51,15 @@ CPA_HIDDEN uint64_t cpa_epoch_change(struct cpa_header *h, bool on, uint64_t now
  */
 CPA_HIDDEN uint64_t cpa_epoch_begun(const struct cpa_header *h, uint64_t epoch);
 
+/* Return for how many ticks profiling had been on when @epoch began, which is, or has just been, the latest. */
+static inline uint64_t cpa_epoch_on_before(const struct cpa_header *h, uint64_t epoch)
+{
+	/* ACQUIRE: the border is complete (E1). Pairs with cpa_epoch_change(). */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	/* Relaxed: see above. */
+	return __atomic_load_n(&h->border[epoch % CPA_BORDERS].on, __ATOMIC_RELAXED);
+}
+
 /*
  * Return for how many ticks profiling was on up to clock @ticks: the sum of times on a path. For a
  * clock before the oldest border that is kept: up to that border.

@@ -66,7 +66,7 @@ OFF = [
     ("c11", 45, "a lock and unlock of C11"),
     ("futex-wake", 82, "a futex wake through syscall()"),
     ("plain-read", 90, "a read of what is no stream"),
-    ("pipe", 473, "a write and read of a pipe"),
+    ("pipe", 542, "a write and read of a pipe"),
     ("omp-lock", 114, "omp_set_lock() and omp_unset_lock()"),
     ("omp-critical", 246, "a critical section"),
     ("omp-region-alone", 117, "a parallel region of one thread"),

@@ -225,18 +225,6 @@ def written_before(results):
                   f"{stream['unmatched']} are of earlier writes")
 
 
-def starved_across(results):
-    """Of waits for bytes that cross borders nothing is known, and the report says so."""
-    dump = f"{TMP}/starved.dump"
-    for steps in "SWPSRP", "WSPSRP":
-        subprocess.run([f"{BUILD}/tests/programs/wait_across", "pipe", steps], stdout=subprocess.DEVNULL,
-                       env=environment(dump, CPA_START="off"), check=True)
-        found = report(dump)
-        notes = [n for n in found["diagnostics"]["notes"] if n.startswith("How long readers of streams were starved")]
-        results.check(len(notes) == 1 and found["streams"][0]["reader_wait_s"] < 0.001,
-                   f"starved across borders, {steps}: {found['streams'][0]['reader_wait_s']:.4f} s, {notes}")
-
-
 def blocked_before(results):
     """A thread that was blocked when the part began did no work in it until then; what it waited is known."""
     dump = f"{TMP}/blocked.dump"
@@ -292,6 +280,24 @@ def wait_across(results, how, steps):
                and of_thread_s <= most_s * 1.01 and not odd,
                f"wait across borders, {how}, {steps}: {wait_s:.4f} and {of_thread_s:.4f} s, {least_s:.4f} to "
                f"{most_s:.4f} {'; '.join(odd)}".rstrip())
+
+
+def stream_waits_across(results):
+    """So does a wait for bytes of a stream, or for room in it."""
+    dump = f"{TMP}/across.dump"
+    for how in "pipe", "polled", "filled":
+        for steps in WAITS:
+            run = subprocess.run([f"{BUILD}/tests/programs/wait_across", how, steps], stdout=subprocess.PIPE, text=True,
+                                 env=environment(dump, CPA_START="off"), check=True)
+            found = report(dump)
+            least_s, most_s = (int(word) / 1e9 for word in run.stdout.split())
+            stream, = found["streams"]
+            wait_s, none_s = stream["reader_wait_s"], stream["writer_wait_s"]
+            if how == "filled":
+                wait_s, none_s = none_s, wait_s
+            results.check(least_s * 0.99 <= wait_s <= most_s * 1.01 and none_s == 0 and not [*contradictions(found)],
+                          f"{how} across borders, {steps}: {wait_s:.4f} s, {least_s:.4f} to {most_s:.4f}, and "
+                          f"{none_s:.4f}")
 
 
 def time_outs_across(results):
@@ -404,9 +410,9 @@ def main():
     hampered(results)
     held_before(results)
     written_before(results)
-    starved_across(results)
     blocked_before(results)
     waits_across(results)
+    stream_waits_across(results)
     time_outs_across(results)
     late_events(results)
     jumps(results)

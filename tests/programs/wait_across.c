@@ -7,7 +7,9 @@
  * Of STEPS the letter S starts a part, P ends it, W lets the thread `waiter` begin to wait, H has it take another lock in
  * a signal handler, and R ends its wait. Prints for how long it waited in parts, in ns: at least and at most.
  */
+#include <fcntl.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -23,6 +25,7 @@
 #include "tests/conformance/asleep.h"
 
 #define PARTS	8
+#define PAGE	4096
 #define STEP_NS (5 * 1000 * 1000)
 #define SOON_NS (55 * 1000 * 1000)
 
@@ -41,6 +44,8 @@ enum how {
 	CHILD,
 	SIGNAL,
 	PIPE,
+	POLLED,
+	FILLED,
 	EXPIRED,
 	EXPIRED_LOCK,
 	EXPIRED_SEMAPHORE,
@@ -61,6 +66,8 @@ static const char *const names[HOWS] = { "mutex",
 					 "child",
 					 "signal",
 					 "pipe",
+					 "polled",
+					 "filled",
 					 "expired",
 					 "expired_lock",
 					 "expired_semaphore" };
@@ -120,6 +127,27 @@ static void *runs_once(void *unused)
 	return unused;
 }
 
+static char page[PAGE];
+
+static void put(size_t n)
+{
+	if (write(fds[1], page, n) != (ssize_t)n)
+		exit(2);
+}
+
+static void get(size_t n)
+{
+	if (read(fds[0], page, n) != (ssize_t)n)
+		exit(2);
+}
+
+/* Until the pipe has no room. */
+static void fill(void)
+{
+	for (int left = fcntl(fds[1], F_GETPIPE_SZ); left > 0; left -= PAGE)
+		put(PAGE);
+}
+
 /* Before the wait: somebody has what the waiter will want. */
 static void prepare(void)
 {
@@ -150,8 +178,14 @@ static void prepare(void)
 		break;
 	}
 	case PIPE:
+	case POLLED:
+	case FILLED:
 		if (pipe(fds) < 0)
 			exit(2);
+		put(PAGE);
+		get(PAGE); /* cpa knows both ends */
+		if (how == FILLED)
+			fill();
 		break;
 	case CHILD:
 		if (pipe(fds) < 0)
@@ -234,13 +268,16 @@ static void take(void)
 		sigwait(&set, &sig);
 		break;
 	}
-	case PIPE: {
-		char byte;
-
-		if (read(fds[0], &byte, 1) != 1)
-			exit(2);
+	case POLLED:
+		poll(&(struct pollfd){ fds[0], POLLIN, 0 }, 1, -1);
+		get(1);
 		break;
-	}
+	case PIPE:
+		get(1);
+		break;
+	case FILLED:
+		put(PAGE);
+		break;
 	case EXPIRED:
 		pthread_mutex_lock(&mutex);
 		while (pthread_cond_timedwait(&cond, &mutex, &soon) == 0)
@@ -292,8 +329,11 @@ static void let(pthread_t waiting)
 		close(fds[1]);
 		break;
 	case PIPE:
-		if (write(fds[1], "", 1) != 1)
-			exit(2);
+	case POLLED:
+		put(1);
+		break;
+	case FILLED:
+		get(PAGE);
 		break;
 	default:
 		__atomic_store_n(&let_go, 1, __ATOMIC_RELEASE);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/stream/across.h - waits for streams that go on across borders of parts of the run
+ *
+ * A call that began in one part, or while profiling was off, and returns in another: what it waited for while
+ * profiling was on is counted when it returns, also if profiling is off then. So the sums of windows have long waits,
+ * too. On the thread's paths such time stays external: which write ended the wait may not be known.
+ */
+#ifndef CPA_PRELOAD_STREAM_ACROSS_H
+#define CPA_PRELOAD_STREAM_ACROSS_H
+
+#include "preload/core/guard.h"
+#include "shadow/edge/stream.h"
+#include "shadow/store/epoch.h"
+
+/* A call under way. */
+struct cpa_across {
+	uint64_t epoch; /* as it began; 0: before profiling began */
+	/* Began in a part: the tick. Else: for how many ticks profiling had been on. */
+	uint64_t since;
+};
+
+/* A call begins. */
+static inline struct cpa_across cpa_across_begin(void)
+{
+	uint64_t epoch = cpa_epoch_seen();
+
+	if (likely(epoch & 1))
+		return (struct cpa_across){ epoch, cpa_clock_now() };
+	return (struct cpa_across){ epoch, epoch ? cpa_epoch_on_before(cpa_header(), epoch) : 0 };
+}
+
+/* Whether a border came since the call began. */
+static inline bool cpa_across_is(const struct cpa_across *a)
+{
+	return unlikely(cpa_epoch_seen() != a->epoch) && a->epoch && *cpa_alive;
+}
+
+/*
+ * The call is over, and was for bytes of @s, or, if @room, for room in it: count the wait, if somebody in the session
+ * is at the other end. errno is kept. Signal-safe, wait-free but for borders that come meanwhile.
+ */
+CPA_HIDDEN void cpa_across_end(const struct cpa_across *a, struct cpa_stream *s, bool room);
+
+#endif
