@@ -38,6 +38,11 @@ void cpa_name_later(pthread_t thread, const char *name)
 		__atomic_store_n(&tls->name[i], words[i], __ATOMIC_RELAXED);
 }
 
+void cpa_name_now(pthread_t thread)
+{
+	__atomic_store_n(&tls_of(thread)->name[0], 0, __ATOMIC_RELAXED);
+}
+
 void cpa_name_take(struct cpa_worker *w)
 {
 	uint64_t words[CPA_NAME_WORDS];

@@ -22,6 +22,9 @@ CPA_HIDDEN void cpa_name_set(uint32_t number, const char *name, uint32_t role);
  */
 CPA_HIDDEN void cpa_name_later(pthread_t thread, const char *name);
 
+/* @thread has got a name by cpa_name_set(): an earlier one waits no longer. Otherwise as cpa_name_later(). */
+CPA_HIDDEN void cpa_name_now(pthread_t thread);
+
 /* The calling thread enters a part: give it the name that waits for it. Called in instrumentation code. */
 CPA_HIDDEN void cpa_name_take(struct cpa_worker *w);
 

@@ -23,7 +23,8 @@ struct cpa_across {
 /* A call begins. */
 static inline struct cpa_across cpa_across_begin(void)
 {
-	uint64_t epoch = cpa_epoch_seen();
+	/* Once the profile has ended the program may have made reading the clock a fault. */
+	uint64_t epoch = likely(*cpa_alive) ? cpa_epoch_seen() : 0;
 
 	if (likely(epoch & 1))
 		return (struct cpa_across){ epoch, cpa_clock_now() };

@@ -156,6 +156,9 @@ void cpa_stream_read_begin(struct cpa_stream_use *use, uint64_t caller)
 	use->name = use->socket = use->peer = 0;
 	if (*cpa_alive)
 		cpa_stream_will_be_read(use->stream);
+	/* A copy of the descriptor may have been closed. */
+	if (unlikely(use->stream->kind == CPA_STREAM_UDP) && *cpa_alive)
+		cpa_stream_opened(use->stream, CPA_STREAM_NO_READER);
 	if (unlikely(cpa_stream_is_written(use->stream)))
 		makes_room(use, caller);
 	use->across = cpa_across_begin();
@@ -229,8 +232,10 @@ bool cpa_stream_was_read(struct cpa_stream_use *use, ssize_t ret, const void *by
 
 	if (ret < 0)
 		return false;
-	if (cpa_across_is(&use->across))
+	if (cpa_across_is(&use->across)) {
 		cpa_across_end(&use->across, s, false);
+		use->across.epoch = 0; /* a call may have read several messages */
+	}
 	w = cpa_enter();
 	if (!w) {
 		if (*cpa_alive)
@@ -406,7 +411,8 @@ bool cpa_stream_was_written(struct cpa_stream_use *use, ssize_t ret, uint64_t ca
 
 	if (!*cpa_alive)
 		return false;
-	if (cpa_across_is(&use->across) && use->there + n > size_of(use))
+	/* Each page of a full pipe is more than half full: what has room in the last one is put there. */
+	if (cpa_across_is(&use->across) && use->there + n > size_of(use) / 2)
 		cpa_across_end(&use->across, s, true);
 	if (unlikely(!use->record.stream)) {
 		use->bare ? cpa_stream_wrote_bare(s, n) : cpa_stream_wrote(s, n);

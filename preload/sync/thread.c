@@ -515,6 +515,7 @@ static void name_self(struct cpa_worker *w, const char *name, uint64_t caller)
 	if (ends)
 		cpa_event(w, CPA_EV_NAME, caller, 0);
 	cpa_name_set(w->self.number, name, role);
+	cpa_name_now(pthread_self());
 	cpa_role_take(&w->self);
 	if (ends)
 		cpa_done(w);
@@ -523,13 +524,20 @@ static void name_self(struct cpa_worker *w, const char *name, uint64_t caller)
 	errno = err;
 }
 
+/* Whether the caller is a child of vfork(), which has a name of its own, and the thread's memory. */
+static bool is_another_process(void)
+{
+	return *cpa_alive && !cpa_process_is_this();
+}
+
 CPA_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
 {
 	int ret = REAL(pthread_setname_np)(thread, name);
-	struct cpa_worker *w = ret ? NULL : cpa_enter();
+	struct cpa_worker *w;
 
-	if (ret)
+	if (ret || is_another_process())
 		return ret;
+	w = cpa_enter();
 	if (!w) {
 		cpa_name_later(thread, name);
 	} else if (thread == pthread_self()) {
@@ -538,10 +546,12 @@ CPA_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
 		int err = errno;
 		uint32_t row = row_of(thread);
 
-		if (row)
+		if (row) {
 			cpa_name_set(row, name, cpa_role_of(name));
-		else
+			cpa_name_now(thread);
+		} else {
 			cpa_name_later(thread, name);
+		}
 		cpa_leave();
 		errno = err;
 	}
@@ -550,8 +560,11 @@ CPA_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
 
 void cpa_thread_named(const char *name, uint64_t caller)
 {
-	struct cpa_worker *w = cpa_enter();
+	struct cpa_worker *w;
 
+	if (is_another_process())
+		return;
+	w = cpa_enter();
 	if (w)
 		name_self(w, name, caller);
 	else

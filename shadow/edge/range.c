@@ -173,6 +173,12 @@ static __attribute__((noinline, cold)) void find_moved(struct cpa_self *self, st
 	}
 }
 
+/* Whether bytes up to number @end were read of which no write is known: @written is the stream's. */
+static bool is_behind(uint64_t end, uint64_t written)
+{
+	return written < CPA_STREAM_BARE && end > (written & CPA_STREAM_BYTES);
+}
+
 bool cpa_range_find(struct cpa_self *self, struct cpa_stream *s, uint64_t from,
 		    struct cpa_stream_found *f, bool *uncertain)
 {
@@ -192,11 +198,8 @@ bool cpa_range_find(struct cpa_self *self, struct cpa_stream *s, uint64_t from,
 		cpa_stream_drop(self, f);
 		find_moved(self, s, from, f, uncertain);
 	}
-	/*
-	 * Bytes of somebody whom we do not see, as nobody is in a write: numbers of bytes no longer tell who wrote
-	 * them.
-	 */
-	if (!open.count && f->end > get(&s->written) && !s->broken)
+	/* Bytes of somebody whom we do not see: numbers of bytes no longer tell who wrote them. */
+	if (!open.count && is_behind(f->end, get(&s->written)) && !s->broken)
 		__atomic_store_n(&s->broken, 1, __ATOMIC_RELAXED);
 	return f->count;
 }

@@ -145,11 +145,11 @@ static inline void cpa_stream_wrote(struct cpa_stream *s, uint64_t bytes)
 static inline void cpa_stream_write_bare(struct cpa_stream *s)
 {
 	/* Relaxed, both: see cpa_stream_wrote(). */
-	__atomic_fetch_add(&s->written, CPA_STREAM_WRITING, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&s->written, CPA_STREAM_BARE, __ATOMIC_RELAXED);
 }
 static inline void cpa_stream_wrote_bare(struct cpa_stream *s, uint64_t bytes)
 {
-	__atomic_fetch_add(&s->written, (bytes & CPA_STREAM_BYTES) - CPA_STREAM_WRITING,
+	__atomic_fetch_add(&s->written, (bytes & CPA_STREAM_BYTES) - CPA_STREAM_BARE,
 			   __ATOMIC_RELAXED);
 }
 

@@ -19,7 +19,8 @@
 #define CPA_STREAMS_CLOSED 256u	  /* closings of streams whose records are kept, a power of two */
 
 #define CPA_STREAM_BYTES   ((UINT64_C(1) << 48) - 1) /* of `written` */
-#define CPA_STREAM_WRITING (UINT64_C(1) << 48)
+#define CPA_STREAM_WRITING (UINT64_C(1) << 48)	     /* a thread in a write with a record */
+#define CPA_STREAM_BARE	   (UINT64_C(1) << 56)	     /* in one without */
 
 /* Some process has closed this end. */
 #define CPA_STREAM_NO_WRITER 1u

@@ -57,6 +57,7 @@ CASES = {
     "udp_to_none": [("UDP", 5), ("UDP", 4)],
     "udp_both": [("UDP", 1), ("UDP", 1)],
     "udp_again": [("UDP", 1)],
+    "udp_copied": [("UDP", 1)],
     "connect_tcp": [("connections", 1)],
     "connect_unix": [("connections", 1)],
     "connect_poll": [("connections", 1)],

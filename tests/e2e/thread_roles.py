@@ -64,10 +64,10 @@ results.check({t["start_routine"] for t in whole["threads"] if t["name"] == "rea
 lasts = [t["name"] for t in whole["threads"] if t["start_routine"] == "many"]
 results.check(lasts == ["twi item 5999"], f"a row has the last name: {lasts}")
 results.check(*exact)
-wanted = {"left-*", "right", "first", "second", "by another"}
+wanted = {"left-*", "right", "first", "second", "fourth", "by another"}
 of_parts = {name for name, c in of_parts.items() if c["cpu_s"]}
-results.compare(wanted <= of_parts and "routine" not in of_parts, "named while off", of_parts, wanted)
+results.compare(wanted <= of_parts and not of_parts & {"routine", "child"}, "named while off", of_parts, wanted)
 threads = sorted(t["name"] for t in off["threads"] if t["start_routine"] == "routine")
-wanted = ["by another", "left-1", "left-2", "right", "second"]
+wanted = ["by another", "fourth", "left-1", "left-2", "right"]
 results.compare(threads == wanted, "their rows", threads, wanted)
 sys.exit(results.end())

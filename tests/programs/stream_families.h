@@ -245,6 +245,32 @@ static int udp_both(void)
 	return report(1 + 3 + 1, 1 + 3 + 1);
 }
 
+/* Of two sockets of a port the nearer one gets the message, also if a copy of its descriptor was closed before a read. */
+static int udp_copied(void)
+{
+	int near = socket(AF_INET, SOCK_DGRAM, 0), any = socket(AF_INET, SOCK_DGRAM, 0), on = 1;
+	struct sockaddr_in at = { .sin_family = AF_INET }, to = at;
+	socklen_t size = sizeof(at);
+	char bytes[16];
+
+	must(!setsockopt(near, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)));
+	must(!setsockopt(any, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)));
+	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	must(!bind(near, (struct sockaddr *)&to, size));
+	must(!getsockname(near, (struct sockaddr *)&to, &size));
+	at.sin_port = to.sin_port;
+	if (bind(any, (struct sockaddr *)&at, sizeof(at)))
+		return 77;
+	must(!close(dup(near)));
+	must(recv(near, bytes, sizeof(bytes), MSG_DONTWAIT) < 0); /* it is known to be read */
+	CHILD(int fd = socket(AF_INET, SOCK_DGRAM, 0); burn(3);
+	      must(sendto(fd, "ask", 3, 0, (struct sockaddr *)&to, sizeof(to)) == 3));
+	must(recv(near, bytes, sizeof(bytes), 0) == 3);
+	burn(1);
+	reap();
+	return report(3 + 1, 3 + 1);
+}
+
 /* A socket at a port that had one of IPv4 before, and at the same address of loopback one. */
 static int udp_again(void)
 {

@@ -439,6 +439,7 @@ int main(int argc, char **argv)
 		{ "udp_to_none", udp_to_none },
 		{ "udp_both", udp_both },
 		{ "udp_again", udp_again },
+		{ "udp_copied", udp_copied },
 		{ "unix_name", unix_name },
 		{ "unix_path", unix_path },
 		{ "connect_tcp", connect_tcp },

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -26,6 +27,8 @@
 
 #define PARTS	8
 #define PAGE	4096
+#define PART	3000 /* bytes that take a page of a pipe */
+#define BATCHED 8
 #define STEP_NS (5 * 1000 * 1000)
 #define SOON_NS (55 * 1000 * 1000)
 
@@ -45,32 +48,20 @@ enum how {
 	SIGNAL,
 	PIPE,
 	POLLED,
+	BATCH,
 	FILLED,
+	PARTED,
 	EXPIRED,
 	EXPIRED_LOCK,
 	EXPIRED_SEMAPHORE,
 	HOWS
 };
 
-static const char *const names[HOWS] = { "mutex",
-					 "timed",
-					 "read",
-					 "write",
-					 "semaphore",
-					 "condition",
-					 "timed_condition",
-					 "barrier",
-					 "join",
-					 "once",
-					 "futex",
-					 "child",
-					 "signal",
-					 "pipe",
-					 "polled",
-					 "filled",
-					 "expired",
-					 "expired_lock",
-					 "expired_semaphore" };
+static const char *const names[HOWS] = {
+	"mutex",   "timed", "read",   "write",	"semaphore", "condition",    "timed_condition",
+	"barrier", "join",  "once",   "futex",	"child",     "signal",	     "pipe",
+	"polled",  "batch", "filled", "parted", "expired",   "expired_lock", "expired_semaphore"
+};
 
 struct span {
 	int64_t from, to; /* ns */
@@ -141,11 +132,25 @@ static void get(size_t n)
 		exit(2);
 }
 
-/* Until the pipe has no room. */
-static void fill(void)
+/* Until the pipe has no room: each of these takes a page. */
+static void fill(size_t n)
 {
 	for (int left = fcntl(fds[1], F_GETPIPE_SZ); left > 0; left -= PAGE)
-		put(PAGE);
+		put(n);
+}
+
+/* One call that waits for some messages. */
+static void get_batch(void)
+{
+	struct mmsghdr messages[BATCHED] = { 0 };
+	struct iovec into = { page, 1 };
+
+	for (unsigned i = 0; i < BATCHED; i++) {
+		messages[i].msg_hdr.msg_iov = &into;
+		messages[i].msg_hdr.msg_iovlen = 1;
+	}
+	if (recvmmsg(fds[0], messages, BATCHED, 0, NULL) != BATCHED)
+		exit(2);
 }
 
 /* Before the wait: somebody has what the waiter will want. */
@@ -179,13 +184,15 @@ static void prepare(void)
 	}
 	case PIPE:
 	case POLLED:
+	case BATCH:
 	case FILLED:
-		if (pipe(fds) < 0)
+	case PARTED:
+		if (how == BATCH ? socketpair(AF_UNIX, SOCK_DGRAM, 0, fds) : pipe(fds))
 			exit(2);
 		put(PAGE);
 		get(PAGE); /* cpa knows both ends */
-		if (how == FILLED)
-			fill();
+		if (how >= FILLED)
+			fill(how == FILLED ? PAGE : PART);
 		break;
 	case CHILD:
 		if (pipe(fds) < 0)
@@ -275,8 +282,12 @@ static void take(void)
 	case PIPE:
 		get(1);
 		break;
+	case BATCH:
+		get_batch();
+		break;
 	case FILLED:
-		put(PAGE);
+	case PARTED:
+		put(how == FILLED ? PAGE : PART);
 		break;
 	case EXPIRED:
 		pthread_mutex_lock(&mutex);
@@ -332,8 +343,13 @@ static void let(pthread_t waiting)
 	case POLLED:
 		put(1);
 		break;
+	case BATCH:
+		for (unsigned i = 0; i < BATCHED; i++)
+			put(1);
+		break;
 	case FILLED:
-		get(PAGE);
+	case PARTED:
+		get(how == FILLED ? PAGE : PART);
 		break;
 	default:
 		__atomic_store_n(&let_go, 1, __ATOMIC_RELEASE);

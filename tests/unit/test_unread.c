@@ -104,6 +104,32 @@ static void test_go(void **state)
 	assert_int_equal(s->unmatched, 1);
 }
 
+/* A write with a record never ends, as its thread was cancelled: bytes that nobody wrote are found all the same. */
+static void test_cancelled(void **state)
+{
+	struct cpa_stream_record cancelled;
+
+	(void)state;
+	cpa_stream_write_begin(at(1, 10, 5), s, SIZE_MAX, &cancelled);
+	for (unsigned i = 0; i < CPA_STREAM_RECORDS; i++)
+		put(s, 3);
+	assert_false(take(CPA_STREAM_RECORDS * 3 + 1) && !s->broken);
+	assert_true(s->broken);
+	cpa_stream_write_end(&t[1], &cancelled, 0);
+}
+
+/* One without a record is under way, as profiling was off: its bytes are nobody's, and later ones somebody's. */
+static void test_bare(void **state)
+{
+	(void)state;
+	cpa_stream_write_bare(s);
+	assert_false(take(3));
+	cpa_stream_wrote_bare(s, 3);
+	put(s, 3);
+	assert_true(take(3));
+	assert_false(s->broken);
+}
+
 static void test_stay_for_a_while(void **state)
 {
 	(void)state;
@@ -275,10 +301,13 @@ static void test_nothing_to_free(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_go),		TEST(test_stay_for_a_while), TEST(test_used_since),
-		TEST(test_read),	TEST(test_places),	     TEST(test_writer_left),
-		TEST(test_under_way),	TEST(test_outward),	     TEST(test_waiting),
-		TEST(test_outward_tcp), TEST(test_reads_begun),	     TEST(test_nothing_to_free),
+		TEST(test_go),		TEST(test_cancelled),
+		TEST(test_bare),	TEST(test_stay_for_a_while),
+		TEST(test_used_since),	TEST(test_read),
+		TEST(test_places),	TEST(test_writer_left),
+		TEST(test_under_way),	TEST(test_outward),
+		TEST(test_waiting),	TEST(test_outward_tcp),
+		TEST(test_reads_begun), TEST(test_nothing_to_free),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
