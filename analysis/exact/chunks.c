@@ -210,8 +210,9 @@ size_t cpa_chunks_of(const struct cpa_chunks *chunks, const struct cpa_stints *s
 }
 
 /*
- * How much later than the first of @round each of its @n stints begins, ticks: @late. Waits for a processor do not
- * count; what is known of them may be before the round, as a thread may be woken in a wait and wait again.
+ * How much later than the first of @round each of its @n stints begins, ticks: @late. The time for which a thread was
+ * ready without a processor does not count. Some of that time may lie before the round: a thread that is woken there
+ * may begin another wait.
  */
 static void find_late(const struct cpa_stint *const *round, size_t n, double *late)
 {

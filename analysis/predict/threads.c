@@ -29,7 +29,7 @@ static const char off[] =
 	"The model's path is more than 5 % off the recorded one, because this program depends on things "
 	"that the model leaves out. Do not rely on the figures below.";
 
-#define SHORT_S 0.001 /* of work in a region: what starting threads takes may matter */
+#define SHORT_S 0.001 /* of work in a region: for less, the time to start its threads may matter */
 #define OFF	0.05  /* of the recorded path: a model that is so far off is told apart */
 
 struct region {

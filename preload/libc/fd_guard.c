@@ -77,7 +77,7 @@ void cpa_fd_guard_end(const sigset_t *signals)
 	cpa_kernel_end();
 }
 
-/* Whether somebody has the guard, who now knows that the caller waits for it. */
+/* If a thread has the guard, tell it that the caller waits. Return whether one has. */
 static bool is_awaited(void)
 {
 	uint32_t state = HELD;

@@ -2,9 +2,10 @@
 /*
  * preload/stream/across.h - waits for streams that go on across borders of parts of the run
  *
- * A call that began in one part, or while profiling was off, and returns in another: what it waited for while
- * profiling was on is counted when it returns, also if profiling is off then. So the sums of windows have long waits,
- * too. On the thread's paths such time stays external: which write ended the wait may not be known.
+ * A call may begin in one part, or while profiling is off, and return in another, or while it is off. When it returns
+ * its waiting time is counted, in ticks, as far as profiling was on meanwhile. So the sums of windows have waits that
+ * are longer than a window. On the thread's path that time stays external: the write that ended the wait may not be
+ * known.
  */
 #ifndef CPA_PRELOAD_STREAM_ACROSS_H
 #define CPA_PRELOAD_STREAM_ACROSS_H

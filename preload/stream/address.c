@@ -141,7 +141,7 @@ static uint32_t internet_find(enum cpa_stream_kind kind, const struct cpa_end *e
 	for (unsigned i = 0; i < n; i++) {
 		uint32_t row = cpa_stream_find(internet_key(kind, &to[i]));
 
-		/* Relaxed: who sends knows that the socket is there, so it was opened before. */
+		/* Relaxed: a sender knows by other means that the receiver is bound, and that orders the store. */
 		if (row && !(__atomic_load_n(&cpa_stream(row)->closed, __ATOMIC_RELAXED) &
 			     CPA_STREAM_NO_READER))
 			return row;

@@ -411,7 +411,9 @@ bool cpa_stream_was_written(struct cpa_stream_use *use, ssize_t ret, uint64_t ca
 
 	if (!*cpa_alive)
 		return false;
-	/* Each page of a full pipe is more than half full: what has room in the last one is put there. */
+	/*
+	 * A full pipe holds more than half of its bytes: the kernel adds a write to the last page if it has room.
+	 */
 	if (cpa_across_is(&use->across) && use->there + n > size_of(use) / 2)
 		cpa_across_end(&use->across, s, true);
 	if (unlikely(!use->record.stream)) {

@@ -94,7 +94,7 @@ static inline uint32_t cpa_stream_closed(struct cpa_stream *s, uint32_t bits)
 /* An end of a stream that is known by a name is there again: none of @bits holds. */
 static inline void cpa_stream_opened(struct cpa_stream *s, uint32_t bits)
 {
-	/* Relaxed, both: as above. */
+	/* Relaxed, both: no other data depends on these bits. */
 	if (__atomic_load_n(&s->closed, __ATOMIC_RELAXED) & bits)
 		__atomic_fetch_and(&s->closed, ~bits, __ATOMIC_RELAXED);
 }

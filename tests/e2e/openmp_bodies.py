@@ -5,14 +5,11 @@
 clang calls the bodies .omp_outlined..1 wherever they are written. Prints TAP and a summary.
 """
 
-import os
 import pathlib
-import shutil
 import sys
-import tempfile
 
+from openmp_built import check_built
 from profiled import profiled_environment, read, run
-from results import Results
 
 SOURCE = pathlib.Path(__file__).with_suffix(".c")
 FLAGS = ["-O2", "-g", "-fopenmp"]
@@ -27,19 +24,5 @@ def check(results, folder, program):
     results.check(found == wanted, f"{program.name}: {sorted(found)}")
 
 
-def main():
-    results = Results()
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="openmp_bodies.", dir=os.environ.get("CPA_TMP")))
-    for compiler in ("gcc", "clang"):
-        program = folder / f"bodies-{compiler}"
-        try:
-            run([compiler, *FLAGS, SOURCE, "-o", program])
-        except (RuntimeError, OSError):
-            results.skip(f"OpenMP of {compiler}", "it is not installed" if not shutil.which(compiler) else "no runtime")
-            continue
-        check(results, folder, program)
-    return results.end(folder)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(check_built(SOURCE, FLAGS, check))

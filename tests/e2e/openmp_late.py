@@ -7,14 +7,11 @@ static schedule gives it. With a dynamic schedule the first thread has done half
 takes every second chunk of the rest: three quarters of the work. Prints TAP and a summary.
 """
 
-import os
 import pathlib
-import shutil
 import sys
-import tempfile
 
-from profiled import clean_environment, profiled_environment, read, run
-from results import Results
+from openmp_built import check_built
+from profiled import profiled_environment, read, run
 
 SOURCE = pathlib.Path(__file__).with_suffix(".c")
 FLAGS = ["-O2", "-g", "-fopenmp"]
@@ -32,20 +29,5 @@ def check(results, folder, program):
     results.check(share >= LEAST, f"{program.name}: the first thread has {share:.3f} of the work, {LEAST} at least")
 
 
-def main():
-    results = Results()
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="openmp_late.", dir=os.environ.get("CPA_TMP")))
-    for compiler in ("gcc", "clang"):
-        program = folder / f"late-{compiler}"
-        try:
-            run([compiler, *FLAGS, SOURCE, "-o", program])
-            run([program], env=clean_environment(**SETTINGS))
-        except (RuntimeError, OSError):
-            results.skip(f"OpenMP of {compiler}", "it is not installed" if not shutil.which(compiler) else "no runtime")
-            continue
-        check(results, folder, program)
-    return results.end(folder)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(check_built(SOURCE, FLAGS, check, **SETTINGS))

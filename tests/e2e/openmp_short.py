@@ -6,14 +6,11 @@ What starting threads takes is in no run with one thread. Where regions have les
 says so, and how often that is. Prints TAP and a summary.
 """
 
-import os
 import pathlib
-import shutil
 import sys
-import tempfile
 
+from openmp_built import check_built
 from profiled import profiled_environment, read, run
-from results import Results
 
 SOURCE = pathlib.Path(__file__).with_suffix(".c")
 FLAGS = ["-O2", "-fopenmp"]
@@ -36,19 +33,5 @@ def check(results, folder, program):
         results.check(good, f"{program.name}: {times} times {steps} steps, {threads} threads: {said}")
 
 
-def main():
-    results = Results()
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="openmp_short.", dir=os.environ.get("CPA_TMP")))
-    for compiler in ("gcc", "clang"):
-        program = folder / f"short-{compiler}"
-        try:
-            run([compiler, *FLAGS, SOURCE, "-o", program])
-        except (RuntimeError, OSError):
-            results.skip(f"OpenMP of {compiler}", "it is not installed" if not shutil.which(compiler) else "no runtime")
-            continue
-        check(results, folder, program)
-    return results.end(folder)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(check_built(SOURCE, FLAGS, check))
