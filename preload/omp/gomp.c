@@ -12,10 +12,14 @@
 #include "preload/omp/omp.h"
 
 #include "preload/core/object.h"
+#include "preload/core/untimed.h"
 #include "preload/core/window.h"
 #include "preload/lib/next_symbol.h"
 #include "preload/sync/barrier.h"
 #include "shadow/edge/cell.h"
+
+#define START	   20000u /* ns: to start a team takes libgomp no longer, */
+#define START_EACH 5000u  /* and this for each thread */
 
 typedef void body_function(void *data);
 
@@ -73,6 +77,69 @@ struct region {
 	struct cpa_team *team;
 };
 
+/* The number of threads in the team that the code at @caller runs in. */
+static uint32_t members_at(uint64_t caller)
+{
+	__typeof__(&omp_get_num_threads) original;
+
+	original = (__typeof__(&omp_get_num_threads))cpa_next_symbol_find(
+		&gomp, NUMBER_omp_get_num_threads, caller);
+	return likely(original) ? (uint32_t)original() : 1; /* see FORK() */
+}
+
+/* The time since the last event was a wait that nobody is known to have ended. */
+static void take_for_wait(struct cpa_worker *w, uint64_t caller)
+{
+	struct cpa_op op = CPA_OP(w, caller);
+
+	op.arrived = w->clock.last;
+	cpa_stand_between(w);
+	cpa_op_block(&op);
+	if (!cpa_op_back(&op))
+		return;
+	op.wait.matched = true;
+	cpa_acquire_path(&w->self, NULL, &op.wait);
+	cpa_op_done(&op);
+}
+
+/*
+ * Whoever starts a team waits until its threads have come back from their last region, and a new thread of
+ * the pool waits for its first one. If it took longer than to start the team does, it was that.
+ */
+static __attribute__((noinline)) void await_team(const struct cpa_team *team)
+{
+	int err = errno;
+	uint64_t usual = cpa_clock_ticks(START + START_EACH * members_at(team->caller));
+	struct cpa_worker *w = cpa_tls.worker;
+
+	if (!cpa_window_moved(w) && cpa_enter()) {
+		if (cpa_clock_now() - w->clock.last > usual && !cpa_untimed_pending(w) &&
+		    !cpa_untimed_open(w))
+			take_for_wait(w, team->caller);
+		else
+			cpa_leave();
+	}
+	errno = err;
+}
+
+/* Whether the thread comes from a fork or from its start, and that was not just now. */
+static inline bool comes_late(void)
+{
+	static uint64_t least; /* ticks; atomic; 0: not known yet */
+	const struct cpa_worker *w = cpa_tls.worker;
+	uint64_t ticks;
+
+	if (!w || w->standing)
+		return false;
+	/* Relaxed: all threads store the same. */
+	ticks = __atomic_load_n(&least, __ATOMIC_RELAXED);
+	if (unlikely(!ticks)) {
+		ticks = cpa_clock_ticks(START);
+		__atomic_store_n(&least, ticks, __ATOMIC_RELAXED);
+	}
+	return cpa_clock_now() - w->clock.last > ticks;
+}
+
 static void body(void *argument)
 {
 	struct region *r = argument;
@@ -80,6 +147,8 @@ static void body(void *argument)
 	uint64_t outer = cpa_tls.code;
 
 	cpa_tls.code = (uint64_t)r->function;
+	if (unlikely(comes_late()))
+		await_team(r->team);
 	cpa_part_enter(&part, r->team);
 	r->function(r->data);
 	cpa_tls.code = outer;
@@ -157,13 +226,8 @@ LOOPS_3(PARALLEL_3)
 /* The number of threads in the team of @part. */
 static uint32_t members_of(struct cpa_part *part)
 {
-	__typeof__(&omp_get_num_threads) original;
-
-	if (!part->members) {
-		original = (__typeof__(&omp_get_num_threads))cpa_next_symbol_find(
-			&gomp, NUMBER_omp_get_num_threads, part->team->caller);
-		part->members = likely(original) ? (uint32_t)original() : 1; /* see FORK() */
-	}
+	if (!part->members)
+		part->members = members_at(part->team->caller);
 	return part->members;
 }
 
