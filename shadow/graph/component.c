@@ -48,8 +48,8 @@ static void set_quota(uint32_t family, uint32_t quota)
 int cpa_component_init(void)
 {
 	static const uint32_t percent[FAMILIES] = {
-		[CPA_FUNCTION] = 30, [CPA_LOCK] = 20,	  [CPA_REGION] = 4, [CPA_THREAD] = 5,
-		[CPA_QUEUE] = 4,     [CPA_ACTIVITY] = 21, [CALLS] = 10,	    [SEARCH] = 6,
+		[CPA_FUNCTION] = 29, [CPA_LOCK] = 20,	  [CPA_REGION] = 6, [CPA_THREAD] = 5,
+		[CPA_QUEUE] = 4,     [CPA_ACTIVITY] = 20, [CALLS] = 10,	    [SEARCH] = 6,
 	};
 	uint32_t total = cpa_header()->slots, external;
 
