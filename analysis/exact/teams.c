@@ -9,6 +9,7 @@
 #include "analysis/exact/stints.h"
 #include "analysis/symbols/names.h"
 #include "analysis/util/format.h"
+#include "analysis/util/printable.h"
 #include "analysis/profile/components.h"
 #include "analysis/profile/threads.h"
 
@@ -285,9 +286,26 @@ static void add_threads(const struct balancing *b, uint32_t which, struct cpa_te
 	qsort(to->thread, to->threads, sizeof(*to->thread), compare_threads);
 }
 
+/* A barrier that is the last thing in its function is called by what called that, it seems: the runtime, or us. */
+static bool is_last_call(const struct balancing *b, uint32_t site)
+{
+	static const char *const callers[] = { "libcpa", "libgomp", "libomp", "libiomp" };
+	uint32_t row = site && site <= b->names.sites ? b->names.site[site - 1].module : 0;
+	struct cpa_module module;
+
+	if (!row || !cpa_dump_row(b->file.dump, CPA_TABLE_MODULES, row, &module, sizeof(module)))
+		return false;
+	module.path[sizeof(module.path) - 1] = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(callers); i++)
+		if (strncmp(cpa_printable_base(module.path), callers[i], strlen(callers[i])) == 0)
+			return true;
+	return false;
+}
+
 static void name_row(struct balancing *b, const struct row *row, struct cpa_team_figures *to)
 {
 	const struct cpa_place *place = cpa_names_component(&b->names, row->region);
+	bool placed = !row->last;
 	struct cpa_node node;
 
 	if (!to->construct) {
@@ -296,10 +314,10 @@ static void name_row(struct balancing *b, const struct row *row, struct cpa_team
 		to->name = xstrdup("up to its end");
 	} else if (cpa_dump_row(b->file.dump, CPA_TABLE_NODES, row->node, &node, sizeof(node))) {
 		place = cpa_names_site(&b->names, node.site, true);
-		to->name = xstrdup("up to a barrier");
+		placed = !is_last_call(b, node.site);
+		to->name = xstrdup(placed ? "up to a barrier" : "up to its last barrier");
 	}
-	/* A barrier that is the last thing in its function is called by the runtime, it seems. */
-	if (place->location && !row->last && (!to->construct || strchr(place->location, ':')))
+	if (place->location && placed && (!to->construct || strchr(place->location, ':')))
 		to->location = xstrdup(place->location);
 }
 

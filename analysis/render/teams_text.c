@@ -57,9 +57,9 @@ static void put_row(struct cpa_table_text *table, const struct cpa_team_figures 
 			  times = cpa_format_count(row->instances);
 	struct cpa_figure threads = cpa_format_count(row->threads);
 	bool at = row->construct && row->location;
-	char *region = cpa_text_region(row->name);
-	char *name = cpa_format_text("%s%s%s%s", row->construct ? "- " : "", region,
-				     at ? " at " : "", at ? cpa_printable_base(row->location) : "");
+	char *region = at ? cpa_format_text("up to %s", cpa_printable_base(row->location)) :
+			    cpa_text_region(row->name);
+	char *name = cpa_format_text("%s%s", row->construct ? "- " : "", region);
 
 	cpa_table_row(table, (const char *const[]){ balanced.text, busiest.text, waits.text,
 						    even.text, serial.text, transfer.text,
@@ -87,7 +87,7 @@ static void put_table(const struct cpa_page *page, const struct cpa_teams *teams
 	cpa_page_foot(
 		page, teams->rows, top,
 		"balanced: what the critical path would lose if between barriers each thread "
-		"had the mean work. busiest: work of the thread with most, of n. waits: of all "
+		"had the mean work; - up to: the part of it up to a barrier. busiest: work of the thread with most, of n. waits: of all "
 		"in barriers. LB: load balance, mean / busiest. SerE: serialisation, busiest / "
 		"longest chain. TraE: transfer, chain / time from begin to end.");
 }
