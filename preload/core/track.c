@@ -148,7 +148,7 @@ static __attribute__((noinline)) void end_eventful(struct cpa_worker *w,
 		 * No sample arrived, perhaps because the signal is blocked: the function of the
 		 * last sample no longer holds.
 		 */
-		w->self.row->last_function = 0;
+		cpa_owed_forget(&w->self);
 	}
 	cpa_activity_end(&w->self, &span, node);
 	if (cpa_untimed_pending(w))

@@ -14,6 +14,7 @@
 #include "shadow/store/stack.h"
 #include "shadow/edge/process.h"
 #include "shadow/edge/queue.h"
+#include "shadow/graph/owed.h"
 #include "shadow/graph/summary.h"
 #include "shadow/store/table.h"
 #include "shadow/path/token.h"
@@ -253,7 +254,8 @@ int cpa_thread_begin(struct cpa_self *self, uint32_t component, uint32_t tid,
 	row->component = component;
 	row->thread_slot = cpa_component_slot(component);
 	row->node = 0;
-	row->last_function = 0;
+	cpa_owed_forget(self);
+	memset(&self->owed, 0, sizeof(self->owed));
 	row->held_count = 0;
 	row->end_ticks = 0;
 	row->path.owner = self->id;

@@ -8,6 +8,7 @@
 #include "shadow/store/heap.h"
 #include "shadow/journal/journal.h"
 #include "shadow/graph/mixes.h"
+#include "shadow/graph/owed.h"
 #include "shadow/path/path.h"
 #include "shadow/graph/run.h"
 #include "shadow/graph/summary.h"
@@ -100,14 +101,14 @@ static bool spread_by_mixes(struct cpa_self *self, struct cpa_calls *calls, uint
 
 void cpa_activity_attribute(struct cpa_self *self, uint64_t ticks, struct cpa_edge_cache *cache)
 {
-	uint32_t last = self->row->last_function ? self->row->last_function : CPA_SLOT_UNSAMPLED;
 	struct cpa_charging c = charging(self, ticks);
 	uint64_t word[CPA_MIX], rest = ticks;
 	uint32_t weight[CPA_MIX], sum;
 	unsigned n = cache ? cpa_mixes_of(self, NULL, cache, ticks, word, weight, &sum) : 0;
 
 	if (!n) {
-		cpa_activity_charge(self, cpa_function_slot(last), ticks, ticks);
+		cpa_activity_charge(self, cpa_function_slot(cpa_owed_function(self, ticks)), ticks,
+				    ticks);
 		return;
 	}
 	/* In proportion to the weights. A single division, because most activities come here. */
@@ -150,9 +151,12 @@ static void attribute(struct cpa_self *self, const struct cpa_span *span, uint64
 {
 	if (unlikely(span->sampled)) {
 		unsigned class = cpa_mix_class(ticks);
+		bool known;
 
 		ticks -= before_section(self, span, ticks);
+		known = cpa_mixes_known(self, cache);
 		cpa_mixes_learn(self, span, ticks, class, cache);
+		cpa_owed_sampled(self, span, ticks, known);
 		spread(self, ticks, span->sample, span->sampled);
 		return;
 	}

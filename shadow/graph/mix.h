@@ -5,8 +5,8 @@
  * Samples are rarer than activities, and counting them does not measure time. An activity with
  * samples is divided among the sampled functions. An activity without samples is divided like
  * earlier activities of about the same duration between the same two events: of the same thread, or
- * else of any thread (shadow/graph/mixes.h); failing that, it goes to the function of the thread's
- * latest sample.
+ * else of any thread (shadow/graph/mixes.h); failing that, it goes to a function that has had too little
+ * (shadow/graph/owed.h).
  * Each activity is thus attributed when it ends. Carrying unsampled time to a later sample would
  * put it on another path when a join lies between; and zeroing, a minimum over paths, would be far
  * too low where threads are balanced, because one of them always still lacks its sample.

@@ -177,6 +177,11 @@ static inline bool is_known(const uint64_t mix[CPA_MIX])
 	return __atomic_load_n(&mix[0], __ATOMIC_RELAXED) != 0;
 }
 
+bool cpa_mixes_known(struct cpa_self *self, const struct cpa_edge_cache *cache)
+{
+	return cache && (is_known(cache->mix) || is_known(cpa_summary_row(self, cache)->mix));
+}
+
 /* Return whether @function has a word in @own, which the calling thread alone writes. */
 static bool has(const uint64_t own[CPA_MIX], uint32_t function)
 {

@@ -42,6 +42,9 @@ static inline uint64_t *cpa_mixes_place(struct cpa_self *self, const struct cpa_
 CPA_HIDDEN void cpa_mixes_learn(struct cpa_self *self, const struct cpa_span *span, uint64_t ticks,
 				unsigned class, struct cpa_edge_cache *cache);
 
+/* Return whether any thread has had samples on the edge of @cache (NULL: none). */
+CPA_HIDDEN bool cpa_mixes_known(struct cpa_self *self, const struct cpa_edge_cache *cache);
+
 /*
  * Return the number of functions among which to divide an activity of @ticks without samples on the
  * edge of @cache, except those that @calls (may be NULL) measures. Set their words and weights;

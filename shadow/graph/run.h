@@ -12,6 +12,7 @@
 #include "shadow/graph/checkpoint.h"
 #include "shadow/graph/component.h"
 #include "shadow/graph/mix.h"
+#include "shadow/graph/owed.h"
 #include "shadow/path/path.h"
 #include "shadow/graph/summary.h"
 
@@ -53,9 +54,9 @@ static inline __attribute__((always_inline)) void cpa_charge(const struct cpa_ch
 
 /*
  * Return the id of the one function that cpa_activity_end() would charge with all of an activity
- * without samples and calls; 0: there may be several.
+ * of @process ticks without samples and calls; 0: there may be several.
  */
-static inline uint32_t cpa_run_function(const struct cpa_self *self,
+static inline uint32_t cpa_run_function(struct cpa_self *self, uint64_t process,
 					const struct cpa_edge_cache *cache,
 					const struct cpa_edge *edge)
 {
@@ -69,7 +70,7 @@ static inline uint32_t cpa_run_function(const struct cpa_self *self,
 	/* Relaxed: see cpa_mix_add(). */
 	if (__atomic_load_n(&mix[0], __ATOMIC_RELAXED))
 		return cpa_mix_function(__atomic_load_n(&mix[0], __ATOMIC_RELAXED));
-	return self->row->last_function ? self->row->last_function : CPA_SLOT_UNSAMPLED;
+	return cpa_owed_function(self, process);
 }
 
 /*
@@ -111,7 +112,7 @@ cpa_activity_run(struct cpa_self *self, uint64_t process, uint32_t node, unsigne
 	cpa_charge(&c, row->thread_slot, process);
 	for (unsigned i = 0; unlikely(i < row->held_count); i++)
 		cpa_charge(&c, row->held_slot[i], process);
-	function = cpa_run_function(self, cache, self->edge[at].row);
+	function = cpa_run_function(self, process, cache, self->edge[at].row);
 	if (likely(function))
 		cpa_charge(&c, cpa_function_slot(function), process);
 	else

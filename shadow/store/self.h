@@ -13,6 +13,7 @@
 #define CPA_MOST_SLOTS	   4096u
 #define CPA_SPARE_VERSIONS 4
 #define CPA_JOINED	   16
+#define CPA_OWED	   16
 #define CPA_ITEMS_IN_WORK  8 /* items that a thread can process at once */
 
 struct cpa_journal;
@@ -73,6 +74,16 @@ struct cpa_self {
 	struct cpa_edge_cache *edges;
 	/* ticks; sample period of the credit in edges: shadow/graph/mix.h */
 	uint64_t sample_period;
+	/* Which function has activities of which nothing is known: shadow/graph/owed.h. */
+	struct {
+		uint32_t function; /* its id; 0: no function was sampled */
+		uint64_t had;	   /* ticks of these since the latest sample */
+		/* functions by id, and what is owed to them, ticks; they fill in order */
+		struct cpa_owed_place {
+			uint32_t function; /* 0: free */
+			int64_t ticks;
+		} place[CPA_OWED];
+	} owed;
 	struct {
 		uint64_t key; /* ~cpa_summary_key(), so that 0 means none */
 		struct cpa_edge *row;

@@ -5,7 +5,7 @@
  * A few threads do random activities of any length between the same few events; some have samples,
  * at rates that change. The reference keeps a list of all samples with thread, edge and class of
  * duration, and divides each activity by the rules of shadow/graph/mixes.h as they are written
- * there, from that list alone. Every function must have the same time, to the tick.
+ * there, from that list alone; what they do not know, by the rule of shadow/graph/owed.h. Every function must have the same time, to the tick.
  */
 #include <stdio.h>
 #include <string.h>
@@ -49,7 +49,11 @@ static struct learnt learnt[STEPS * FUNCTIONS];
 static unsigned count;
 static unsigned credit_since[THREADS]; /* index in `learnt`: credit of a thread begins there */
 static uint64_t period_of[THREADS];
-static uint32_t last[THREADS]; /* slot of a thread's latest sample */
+static uint32_t last[THREADS]; /* slot of the function that has what nothing is known of */
+/* What is owed to a function, and the functions in the order in which anything was, which decides between equal ones. */
+static int64_t owed[THREADS][FUNCTIONS];
+static int64_t had[THREADS]; /* unknown time that a function had since the latest sample */
+static uint32_t first_owed[THREADS][FUNCTIONS], owed_count[THREADS];
 static uint64_t truth[THREADS][CPA_MOST_SLOTS];
 static struct cpa_self thread[THREADS];
 static uint32_t slot[FUNCTIONS], id[FUNCTIONS];
@@ -154,6 +158,59 @@ static unsigned in_order(uint32_t t, uint32_t edge, uint32_t class, const uint64
 	return n;
 }
 
+/* @ticks are owed to @function, from now on at the latest. */
+static void owe(uint32_t t, uint32_t function, int64_t ticks)
+{
+	bool listed = false;
+
+	for (uint32_t i = 0; i < owed_count[t]; i++)
+		listed |= first_owed[t][i] == function;
+	if (!listed)
+		first_owed[t][owed_count[t]++] = function;
+	owed[t][function] += ticks;
+}
+
+/* @t is charged with @ticks of which nothing is known. */
+static void charge_unknown(uint32_t t, uint64_t ticks)
+{
+	truth[t][last[t]] += ticks;
+	for (uint32_t f = 0; f < FUNCTIONS; f++)
+		if (slot[f] == last[t])
+			had[t] += (int64_t)ticks;
+}
+
+/*
+ * The rule of shadow/graph/owed.h, for an activity with samples of @function; @known: of its edge something was known.
+ */
+static void choose_owed(uint32_t t, const struct cpa_span *span, const uint32_t function[],
+			bool known)
+{
+	int64_t rest = (int64_t)span->sampled_ticks - (int64_t)span->process, sum = 0;
+
+	for (uint32_t f = 0; f < FUNCTIONS; f++)
+		if (slot[f] == last[t])
+			owe(t, f, -had[t]);
+	had[t] = 0;
+	for (unsigned i = 0; i < span->sampled; i++)
+		sum += span->sample[i].count;
+	for (unsigned i = 0; i < span->sampled && !known; i++) {
+		int64_t part = rest * span->sample[i].count / sum;
+
+		owe(t, function[i], part);
+		rest -= part;
+		sum -= span->sample[i].count;
+	}
+	last[t] = slot[owed_count[t] ? first_owed[t][0] : function[span->sampled - 1]];
+	for (uint32_t i = 1; i < owed_count[t]; i++) {
+		uint32_t best = 0;
+
+		while (slot[best] != last[t])
+			best++;
+		if (owed[t][first_owed[t][i]] > owed[t][best])
+			last[t] = slot[first_owed[t][i]];
+	}
+}
+
 static void charge_without(uint32_t t, uint32_t edge, uint64_t ticks)
 {
 	uint32_t class = cpa_mix_class(ticks), order[FUNCTIONS], of = t, from = class;
@@ -161,7 +218,7 @@ static void charge_without(uint32_t t, uint32_t edge, uint64_t ticks)
 	unsigned n;
 
 	if (!weights_of(t, edge, class, weight)) {
-		truth[t][last[t]] += ticks;
+		charge_unknown(t, ticks);
 		return;
 	}
 	/* Whose mix it was decides about the order only, thus about single ticks. */
@@ -192,6 +249,7 @@ static void charge_with(uint32_t t, uint32_t edge, const struct cpa_span *span,
 			const uint32_t function[])
 {
 	uint64_t rest = span->process, sum = 0;
+	bool known = has_any(ANY, edge, ANY);
 
 	if (span->sample_period != period_of[t]) {
 		period_of[t] = span->sample_period;
@@ -207,7 +265,6 @@ static void charge_with(uint32_t t, uint32_t edge, const struct cpa_span *span,
 		truth[t][slot[function[i]]] += part;
 		rest -= part;
 		sum -= n;
-		last[t] = slot[function[i]];
 		learnt[count++] = (struct learnt){
 			t,
 			edge,
@@ -218,6 +275,7 @@ static void charge_with(uint32_t t, uint32_t edge, const struct cpa_span *span,
 				  more * CPA_MIX_UNITS * (int64_t)n / (int64_t)span->sampled_ticks,
 		};
 	}
+	choose_owed(t, span, function, known);
 }
 
 static uint64_t any_length(struct rnd *r)
@@ -264,6 +322,9 @@ static int begin(void)
 	memset(truth, 0, sizeof(truth));
 	memset(credit_since, 0, sizeof(credit_since));
 	memset(period_of, 0, sizeof(period_of));
+	memset(owed, 0, sizeof(owed));
+	memset(had, 0, sizeof(had));
+	memset(owed_count, 0, sizeof(owed_count));
 	count = 0;
 	for (uint32_t f = 0; f < FUNCTIONS && !ret; f++) {
 		/* Two functions, each in two parts by who called it. */
