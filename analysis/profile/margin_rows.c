@@ -25,6 +25,9 @@ struct rows {
 	 */
 	uint64_t *since;
 	uint32_t *classes; /* [slots]: classes of objects and queues that count there */
+	/* Functions that samples found: their number of samples, those of the path, and their times. */
+	double samples, path_samples;
+	double functions_s, functions_path_s;
 };
 
 static size_t place_of(const struct rows *r, enum cpa_window_vector vector, uint32_t slot)
@@ -118,6 +121,64 @@ static double total_margin(struct rows *r, uint32_t slot)
 	return time_margin(r);
 }
 
+/* Whether samples found the time of @c. */
+static bool is_sampled(const struct cpa_component_figures *c)
+{
+	return c->kind == CPA_FUNCTION && !c->calls && c->slot != CPA_SLOT_UNSAMPLED;
+}
+
+/* Of the samples, the path has as many as it has of the functions' time. */
+static void count_samples(struct rows *r)
+{
+	const struct cpa_profile *profile = r->build->profile;
+
+	for (size_t i = 0; i < profile->components; i++) {
+		const struct cpa_component_figures *c = &profile->component[i];
+
+		if (!is_sampled(c))
+			continue;
+		r->functions_s += c->total_s;
+		r->functions_path_s += c->critical_path_s;
+	}
+	r->samples = (double)r->build->dump->header.diag[CPA_DIAG_SAMPLES];
+	if (r->functions_s > 0)
+		r->path_samples = r->samples * fmin(1, r->functions_path_s / r->functions_s);
+}
+
+/* Half of the interval of what @c has of the path, by its samples alone, seconds. */
+static double sampled_path_margin(const struct rows *r, const struct cpa_component_figures *c)
+{
+	double path_s = r->build->profile->program.critical_path_s, part, all_s;
+
+	if (!is_sampled(c) || !(r->functions_path_s > 0))
+		return 0;
+	/* The part of the run that its figures are of. */
+	part = 1 - cpa_build_seconds(r->build, r->since[c->slot]) / path_s;
+	all_s = r->functions_path_s * part;
+	return all_s *
+	       cpa_margin_of_samples(fmin(1, c->critical_path_s / all_s), r->path_samples * part);
+}
+
+/* The same of what it saves: of a part of the path. */
+static double sampled_saved_margin(const struct rows *r, const struct cpa_component_figures *c)
+{
+	return c->critical_path_s > 0 ?
+		       sampled_path_margin(r, c) * c->saved_s / c->critical_path_s :
+		       0;
+}
+
+/* Widen the margins of @c by the error of its samples. A margin that is not known stays so. */
+static void widen(const struct rows *r, struct cpa_component_figures *c)
+{
+	c->critical_path_margin_s = hypot(c->critical_path_margin_s, sampled_path_margin(r, c));
+	c->saved_margin_s = hypot(c->saved_margin_s, sampled_saved_margin(r, c));
+	if (is_sampled(c) && r->functions_s > 0)
+		c->total_margin_s =
+			hypot(c->total_margin_s,
+			      r->functions_s * cpa_margin_of_samples(c->total_s / r->functions_s,
+								     r->samples));
+}
+
 static void add_components(struct rows *r)
 {
 	struct cpa_profile *profile = r->build->profile;
@@ -127,6 +188,8 @@ static void add_components(struct rows *r)
 
 		set_margins(r, c->slot, &c->critical_path_margin_s, &c->saved_margin_s);
 		c->total_margin_s = total_margin(r, c->slot);
+		if (r->since[c->slot] != UINT64_MAX)
+			widen(r, c);
 		if (c->has_whole)
 			set_margins(r, c->whole_slot, &c->whole_critical_path_margin_s,
 				    &c->whole_saved_margin_s);
@@ -369,9 +432,10 @@ static bool are_apart(struct rows *r, const struct cpa_component_figures *x,
 	cpa_batches_take(b, place_of(r, CPA_WINDOW_SLACK, y->slot), b->other);
 	for (size_t i = 0; i < b->count; i++)
 		b->part[i] -= b->other[i];
-	margin = path_margin(r, r->since[x->slot]);
+	margin = hypot(path_margin(r, r->since[x->slot]),
+		       hypot(sampled_saved_margin(r, x), sampled_saved_margin(r, y)));
 	ratio = margin / (x->saved_s - y->saved_s);
-	/* The margin shrinks with the square root of the number of windows. */
+	/* The margin shrinks with the square root of the number of windows, and of samples. */
 	*windows = ceil((double)b->windows * (ratio * ratio - 1));
 	return !(ratio > 1);
 }
@@ -446,6 +510,7 @@ static void add_margins(struct rows *r)
 {
 	find_since(r);
 	count_classes(r);
+	count_samples(r);
 	add_components(r);
 	add_objects(r);
 	add_lock_arrays(r);

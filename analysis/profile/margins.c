@@ -11,6 +11,7 @@
 
 #define READINGS 8u
 #define TAIL	 0.025 /* on either side of the interval */
+#define NORMAL	 1.96  /* the same tail of the normal distribution, in standard deviations */
 
 double cpa_margin(const double *a, const double *b, size_t count)
 {
@@ -28,6 +29,13 @@ double cpa_margin(const double *a, const double *b, size_t count)
 		squares += (a[i] - ratio * b[i]) * (a[i] - ratio * b[i]);
 	return cpa_student((double)(count - 1), TAIL) *
 	       sqrt(squares / (double)(count - 1) / (double)count) / mean;
+}
+
+double cpa_margin_of_samples(double share, double samples)
+{
+	double n = samples + 4, p = (share * samples + 2) / n;
+
+	return samples > 0 ? NORMAL * sqrt(p * (1 - p) / n) : 0;
 }
 
 size_t cpa_margin_batches(size_t samples, size_t *step)

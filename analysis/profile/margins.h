@@ -14,6 +14,11 @@
  * (Cochran, Sampling Techniques, 6.4; batch means: Schmeiser, Operations Research 1982: 10 to 30 of
  * them.)
  *
+ * Functions have an error of their own, which batches do not show: samples of a few windows tell how the
+ * activities of all later ones are divided (shadow/graph/mix.h). Of n samples the share p of a function has the
+ * variance p (1 - p) / n. The interval is that of Agresti and Coull (The American Statistician, 1998), which
+ * holds for rare functions, too: with two more samples of the function, and two of others.
+ *
  * margin_rows.c applies this to the figures of a profile.
  */
 #ifndef CPA_ANALYSIS_PROFILE_MARGINS_H
@@ -29,6 +34,9 @@
  * is not above 0.
  */
 double cpa_margin(const double *a, const double *b, size_t count);
+
+/* Half of the 95 % interval of the @share that a function has of @samples. 0: no samples. */
+double cpa_margin_of_samples(double share, double samples);
 
 /* How many batches @samples of the series make, each of *@step differences of two samples. */
 size_t cpa_margin_batches(size_t samples, size_t *step);

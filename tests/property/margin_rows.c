@@ -264,8 +264,10 @@ static void expect(enum claim claim, const char *what, double found, double expe
 	       (unsigned long long)claims.number, batches, what, found, expected);
 }
 
-static void expect_slot(enum claim claim, const char *what, const struct cpa_profile *profile,
-			uint32_t slot, double path_margin_s, double saved_margin_s)
+/* @sampled: of the path and of the savings, what samples alone add. */
+static void expect_widened(enum claim claim, const char *what, const struct cpa_profile *profile,
+			   uint32_t slot, const double sampled[2], double path_margin_s,
+			   double saved_margin_s)
 {
 	const size_t share = SHARE(slot), slack = SLACK(slot);
 	double path_s = profile->program.critical_path_s;
@@ -277,8 +279,17 @@ static void expect_slot(enum claim claim, const char *what, const struct cpa_pro
 		while (first < batches && len < since)
 			len += drawn[first++][CPA_WINDOW_LEN];
 	}
-	expect(claim, what, path_margin_s, path_s * slow_from(&share, 1, CPA_WINDOW_LEN, first));
-	expect(claim, what, saved_margin_s, path_s * slow_from(&slack, 1, CPA_WINDOW_LEN, first));
+	expect(claim, what, path_margin_s,
+	       hypot(path_s * slow_from(&share, 1, CPA_WINDOW_LEN, first), sampled[0]));
+	expect(claim, what, saved_margin_s,
+	       hypot(path_s * slow_from(&slack, 1, CPA_WINDOW_LEN, first), sampled[1]));
+}
+
+static void expect_slot(enum claim claim, const char *what, const struct cpa_profile *profile,
+			uint32_t slot, double path_margin_s, double saved_margin_s)
+{
+	expect_widened(claim, what, profile, slot, (const double[2]){ 0, 0 }, path_margin_s,
+		       saved_margin_s);
 }
 
 /* Of ticks at @place, in relation to the time for which profiling was on. */
@@ -483,9 +494,50 @@ static void check_processes(const struct cpa_profile *profile)
 	}
 }
 
+/*
+ * Half of the interval of the share of a function that has @own_s of @all_s, which @samples found: with two more of
+ * the function, and two of others.
+ */
+static double slow_sampled(double own_s, double all_s, double samples)
+{
+	double share = own_s < all_s ? own_s / all_s : 1;
+	double hits = share * samples + 2, misses = samples + 4 - hits, n = hits + misses;
+
+	return samples <= 0 ? 0 : all_s * 1.96 * sqrt(hits / n * (misses / n) / n);
+}
+
+/* The margins of @c that are of its samples alone, seconds: of its path, of its savings, of its total. */
+static void slow_samples(const struct cpa_profile *profile, const struct cpa_component_figures *c,
+			 double margin[3])
+{
+	double all_s = 0, path_s = 0, samples = (double)profile->diagnostics.samples, rest = 1;
+
+	memset(margin, 0, 3 * sizeof(*margin));
+	if (c->kind != CPA_FUNCTION || c->calls || c->slot == CPA_SLOT_UNSAMPLED)
+		return;
+	for (size_t i = 0; i < profile->components; i++) {
+		const struct cpa_component_figures *f = &profile->component[i];
+
+		if (f->kind != CPA_FUNCTION || f->calls || f->slot == CPA_SLOT_UNSAMPLED)
+			continue;
+		all_s += f->total_s;
+		path_s += f->critical_path_s;
+	}
+	if (c->slot == EXAMPLE_KERNEL)
+		rest -= (double)since * profile->tick_s / profile->program.critical_path_s;
+	margin[0] = slow_sampled(c->critical_path_s, path_s * rest,
+				 samples * rest * (path_s < all_s ? path_s / all_s : 1));
+	if (c->critical_path_s > 0)
+		margin[1] = margin[0] / c->critical_path_s * c->saved_s;
+	margin[2] = slow_sampled(c->total_s, all_s, samples);
+}
+
 static void check_component(const struct cpa_profile *profile,
 			    const struct cpa_component_figures *c)
 {
+	double sampled[3];
+
+	slow_samples(profile, c, sampled);
 	if (c->has_whole)
 		expect_slot(COMPONENTS, c->name, profile, EXAMPLE_WHOLE,
 			    c->whole_critical_path_margin_s, c->whole_saved_margin_s);
@@ -494,14 +546,17 @@ static void check_component(const struct cpa_profile *profile,
 	if (c->slot == EXAMPLE_REGION || c->slot == EXAMPLE_KERNEL)
 		expect_none(c->name, c->total_margin_s);
 	else
-		expect_time(COMPONENTS, c->name, profile, c->total_margin_s, TOTAL(c->slot));
+		expect(COMPONENTS, c->name, c->total_margin_s,
+		       hypot(profile->program.wall_s *
+				     slow(&(size_t){ TOTAL(c->slot) }, 1, CPA_WINDOW_ON),
+			     sampled[2]));
 	if (c->slot == EXAMPLE_REGION) {
 		expect_none(c->name, c->critical_path_margin_s);
 		expect_none(c->name, c->saved_margin_s);
 		return;
 	}
-	expect_slot(COMPONENTS, c->name, profile, c->slot, c->critical_path_margin_s,
-		    c->saved_margin_s);
+	expect_widened(COMPONENTS, c->name, profile, c->slot, sampled, c->critical_path_margin_s,
+		       c->saved_margin_s);
 }
 
 static void check(const struct cpa_profile *profile)
