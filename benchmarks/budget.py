@@ -20,23 +20,13 @@ import overhead
 import programs
 import servers
 import serving
-from measure import Cpa, Fails, interleaved, median, ratios, run, run_hashed, spread, table
+from measure import Cpa, Fails, interleaved, median, ratios, spread, table
 
 BUDGET = "2%"
 MODES = ("native", "off", "budget", "exact")
 HEAVIEST = 10
 WINDOW_S = 0.05
-ROCKSDB = f"{overhead.ROCKSDB} --use_existing_db=1 --benchmarks=readrandom --threads=4 --cache_numshardbits=0"
-# Programs with many events, that run for some seconds. DIR: the folder of their inputs.
-ENDING = {
-    "sysbench": ("sysbench mutex --threads=4 --mutex-num=16 --mutex-locks=100000000 --mutex-loops=0 "
-                 "run").split(),
-    "gm": "gm convert -size 2500x2500 plasma:fractal null:-".split(),
-    "db_bench": f"{ROCKSDB} --reads=500000".split(),
-    "node": ["node", "-e", overhead.NODE.replace("20000", "200000")],
-    "x265": "x265 --preset ultrafast --pools 2 --log-level none -o DIR/out.hevc DIR/long.y4m".split(),
-    "SvtAv1EncApp": "SvtAv1EncApp -i DIR/long.y4m --preset 12 --lp 4 -b DIR/out.ivf".split(),
-}
+ENDING = ("sysbench", "gm", "db_bench", "node", "x265", "SvtAv1EncApp")  # programs with many events
 HEAD = ["program", "native CPU", "spread", "off", "budget", "exact", "speed: off", "budget", "exact",
         "shares differ by, points"]
 
@@ -110,26 +100,17 @@ def server_row(name, options):
                    {mode: [rate for rate, _ in runs[mode]] for mode in MODES}, most)
 
 
+def keeping(cpa):
+    """The command in front of a program that keeps the budget; its CPU time is the budget's."""
+    return [f"{cpa.build}/cpa", "run", "-q", "--budget", BUDGET, "--force", "-o", cpa.path(), "--"]
+
+
 def ending(cpa, name, mode):
-    """A run of a program that ends; the launcher's time is that of the budget."""
-    words = [word.replace("DIR", cpa.folder) for word in ENDING[name]]
-    environment = None
-    if mode == "budget":
-        words = [f"{cpa.build}/cpa", "run", "-q", "--budget", BUDGET, "--force", "-o", cpa.path(), "--",
-                 *words]
-    elif mode != "native":
-        environment = cpa.environment(**({"CPA_START": "off"} if mode == "off" else {}))
-    done = run_hashed(words, environment, cpa.folder)
-    if done.status:
-        raise Fails(f"exit status {done.status}")
-    return done
-
-
-def prepare(folder):
-    """What ENDING reads."""
-    overhead.prepare(folder, ENDING)
-    if shutil.which("ffmpeg"):
-        run(f"ffmpeg -v error -stream_loop 7 -i {folder}/clip.y4m {folder}/long.y4m".split())
+    """A run of a program that ends."""
+    environment = {"native": None, "budget": None, "off": {"CPA_START": "off"}, "exact": {}}[mode]
+    if environment is not None:
+        environment = cpa.environment(**environment)
+    return overhead.once(cpa, name, keeping(cpa) if mode == "budget" else (), environment, long=True)
 
 
 def ending_row(cpa, name, options):
@@ -145,7 +126,7 @@ def tables(options):
     folder = tempfile.mkdtemp(prefix="cpa-budget.")
     cpa = Cpa(options.build, folder)
     try:
-        prepare(folder)
+        overhead.prepare(folder, ENDING, long=True)
         for name in options.names or [*serving.SERVERS, *ENDING]:
             print(f"{name} ...", file=sys.stderr, flush=True)
             try:
@@ -177,7 +158,7 @@ def budget(cpa, quick):
 
 
 def main():
-    return servers.script(__doc__, [*serving.SERVERS, *ENDING], 10, tables)
+    return servers.script(__doc__, [*serving.SERVERS, *ENDING], {"pairs": 10, "seconds": 5.0, "long": 60.0}, tables)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
 """What the tables of benchmarks/run have in common: run, interleave, sum up, write Markdown."""
+import contextlib
+import glob
 import hashlib
 import json
 import os
 import signal
 import statistics
 import subprocess
+import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -33,6 +36,61 @@ def start(words, environment=None, folder=None, output=subprocess.DEVNULL,
                             stderr=errors, env={**os.environ, **(environment or {})})
 
 
+def tree(pid):
+    """The process and all that it started, and they, as far as they run."""
+    found = [pid]
+    for path in glob.glob(f"/proc/{pid}/task/*/children"):
+        with contextlib.suppress(OSError), open(path, encoding="ascii") as children:
+            for each in children.read().split():
+                found += tree(int(each))
+    return found
+
+
+def cpu_of_tree(pid):
+    """CPU seconds of the process and of all that it started and that still run."""
+    ticks = 0
+    for each in tree(pid):
+        with contextlib.suppress(OSError), open(f"/proc/{each}/stat", encoding="ascii") as stat:
+            ticks += sum(int(field) for field in stat.read().rsplit(")", 1)[1].split()[11:13])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def kill_tree(pid):
+    for each in tree(pid):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(each, signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def bounded(process, limit):
+    """
+    Kill the process and all that it started, which takes it for a failure, if the body takes longer than
+    @limit seconds (None: any time), or fails.
+    """
+    late = threading.Event()
+
+    def end():
+        late.set()
+        kill_tree(process.pid)
+    timer = threading.Timer(limit, end) if limit else None
+    if timer:
+        timer.start()
+    try:
+        yield
+    except BaseException as error:
+        if process.returncode is None:
+            kill_tree(process.pid)
+            process.wait()
+        if late.is_set() and isinstance(error, Fails):
+            raise Fails(f"did not end within {limit} s") from error
+        raise
+    finally:
+        if timer:
+            timer.cancel()
+    if late.is_set():
+        raise Fails(f"did not end within {limit} s")
+
+
 def run(words, environment=None, folder=None, errors=subprocess.DEVNULL):
     """Run a command that prints little."""
     begun = time.monotonic()
@@ -44,12 +102,14 @@ def run(words, environment=None, folder=None, errors=subprocess.DEVNULL):
     return done
 
 
-def run_hashed(words, environment, folder):
-    """Run a command that prints much: `output` becomes a digest."""
+def run_hashed(words, environment, folder, limit=None):
+    """Run a command that prints much, for @limit seconds at most: `output` becomes a digest."""
     path = f"{folder}/stdout"
     with open(path, "wb") as output:
         begun = time.monotonic()
-        done = Run(start(words, environment, folder, output), begun)
+        process = start(words, environment, folder, output)
+        with bounded(process, limit):
+            done = Run(process, begun)
     with open(path, "rb") as output:
         done.output = hashlib.file_digest(output, "sha256").digest()
     return done
@@ -61,23 +121,18 @@ def stop(process, begun=0.0):
     return Run(process, begun)
 
 
-def child(pid, name):
-    """The process of program `name` that is `pid` or was started by it, or by such a child; None: none."""
+def runs(pid, name):
     try:
-        if os.path.basename(os.readlink(f"/proc/{pid}/exe")) == name:
-            return pid
-        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as children:
-            found = (child(int(each), name) for each in children.read().split())
-            return next((each for each in found if each), None)
+        return os.path.basename(os.readlink(f"/proc/{pid}/exe")) == name
     except OSError:  # it has ended
-        return None
+        return False
 
 
 def stop_behind(process, name, begun=0.0):
     """stop(), where `process` may be a tool that started the server `name` and ends with it."""
-    server = child(process.pid, name)
+    server = next((pid for pid in tree(process.pid) if runs(pid, name)), None)
     if server is None:
-        process.kill()
+        kill_tree(process.pid)
         process.wait()
         raise Fails(f"{name} does not run behind the tool")
     os.kill(server, signal.SIGTERM)
@@ -138,17 +193,22 @@ def apart_ns(build):
     return int(run([f"{build}/benchmarks/processors"]).output)
 
 
-def heading(title, load):
-    """The first lines of a document of figures."""
+def circumstances(load):
+    """When figures are made, of what, and beside which load: lines."""
     commit = git("rev-parse", "--short", "HEAD") or "unknown"
     dirty = "+" if git("status", "--porcelain", "--untracked-files=no") else ""
-    lines = [f"{machine()}.", f"{time.strftime('%Y-%m-%d', time.gmtime())}, "
-             f"commit {commit}{dirty}.", f"Load average at the start: {load:.2f}."]
+    lines = [f"{time.strftime('%Y-%m-%d', time.gmtime())}, commit {commit}{dirty}.",
+             f"Load average at the start: {load:.2f}."]
     if load > 1:
         lines.append("**The machine was not quiet: other work ran beside this. Compare ratios of "
                      "one row, not rows of two runs, and look at the native spread.**")
-    return f"# {title}\n\n" + "\n".join(lines) + "\n\nHow to read it: README.md beside " \
-        "this file. Spread: the distance of the quartiles.\n"
+    return lines
+
+
+def heading(title, load):
+    """The first lines of a document of figures."""
+    return f"# {title}\n\n{machine()}.\n" + "\n".join(circumstances(load)) + "\n\nHow to read it: " \
+        "README.md beside this file. Spread: the distance of the quartiles.\n"
 
 
 class Cpa:

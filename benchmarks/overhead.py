@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tables of benchmarks/run: CPU time of real programs, with cpa and with other tools."""
+"""Tables of benchmarks/run: CPU time of real programs, with cpa and with interposition alone."""
 import os
 import shutil
 import socket
@@ -9,9 +9,11 @@ import time
 import measure
 import operations
 import programs
-from measure import Fails, interleaved, median, ratios, run, run_hashed, spread, table
+from measure import Fails, bounded, interleaved, median, ratios, run, run_hashed, spread, table
 
 TEXT_BYTES = 128_000_000
+CLIP = ("ffmpeg", "x264", "x265", "SvtAv1EncApp")  # read it
+STARTS_S = 60  # a server does not answer: it failed
 PORT = 24000 + os.getpid() % 2000
 NODE = """
 const c = require('crypto'); let n = 0, left = 20000;
@@ -48,62 +50,93 @@ PROGRAMS = {
                  "--mutex-loops=0 run", None, "1.8"),
     "gm": ("gm convert -size 1500x1500 plasma:fractal rgb:-", None, "1.25"),
 }
+# The same with more to do: 2 s of CPU time natively, or somewhat more, in which budgets have windows.
+LONG = {
+    "zstd": "zstd -q -T4 -9 -B1MiB -c DIR/in.txt",
+    "ffmpeg": "ffmpeg -v error -threads 4 -i DIR/long.h264 -f md5 -",
+    "SvtAv1EncApp": "SvtAv1EncApp -i DIR/long.y4m --preset 12 --lp 4 -b DIR/out.ivf",
+    "x264": "x264 --quiet --threads 4 --preset veryfast -o DIR/out.h264 DIR/long.y4m",
+    "x265": "x265 --preset ultrafast --pools 2 --log-level none -o DIR/out.hevc DIR/long.y4m",
+    "db_bench": (ROCKSDB + "--use_existing_db=1 --benchmarks=readrandom --reads=500000 "
+                 "--threads=4 --cache_numshardbits=0"),
+    "python3": ["/usr/bin/python3", "-c", programs.PYTHON.replace("40000", "400000")],
+    "node": ["node", "-e", NODE.replace("20000", "200000")],
+    "sysbench": ("sysbench mutex --threads=4 --mutex-num=16 --mutex-locks=6000000 "
+                 "--mutex-loops=0 run"),
+    "gm": "gm convert -size 2500x2500 plasma:fractal null:-",
+}
 QUICK = ["pigz", "sort", "x264", "python3", "memcached", "node", "sysbench", "gm"]
 LOADS = {"memcached": 120, "memcached batch": 500}  # rounds, see memcached_load.c
+LONG_LOADS = {"memcached": 900, "memcached batch": 3000}
 FLOOR_PROGRAMS = ["SvtAv1EncApp", "x264", "x265", "db_bench", "python3", "memcached", "node",
                   "sysbench", "gm"]
-PEER_PROGRAMS = ["x264", "pigz", "sysbench", "gm", "memcached"]
 
 
-def prepare(folder, names):
-    """Inputs that the programs `names` read."""
+def prepare(folder, names, long=False):
+    """Inputs that the programs `names` read; @long: for LONG, too."""
     programs.make_text(f"{folder}/in.txt", TEXT_BYTES)
     if shutil.which("ffmpeg"):
         run(f"ffmpeg -v error -f lavfi -i testsrc2=size=640x360:rate=30:duration=4 "
             f"{folder}/clip.y4m".split())
         run(f"ffmpeg -v error -stream_loop 5 -i {folder}/clip.y4m -c:v libx264 -preset veryfast "
             f"{folder}/clip.h264".split())
+        if long and set(CLIP) & set(names):
+            run(f"ffmpeg -v error -stream_loop 7 -i {folder}/clip.y4m {folder}/long.y4m".split())
+            run(f"ffmpeg -v error -stream_loop 1 -i {folder}/long.y4m -c:v libx264 -preset veryfast "
+                f"{folder}/long.h264".split())
     if "db_bench" in names and shutil.which("db_bench"):
         run((ROCKSDB + "--benchmarks=fillrandom").replace("DIR", folder).split())
 
 
-def words_of(name, folder):
-    command = PROGRAMS[name][0]
+def words_of(name, folder, long=False):
+    command = LONG.get(name, PROGRAMS[name][0]) if long else PROGRAMS[name][0]
     if isinstance(command, list):
         return command
     return command.replace("DIR", folder).replace("PORT", str(PORT)).split()
 
 
-def serve(name, before, environment, cpa):
-    """The server under load, behind the command `before`; its second word says of which kind."""
-    begun = time.monotonic()
-    server = measure.start([*before, *words_of(name, cpa.folder)], environment, cpa.folder)
-    for _ in range(200):
+def wait_for(server):
+    """Until it answers, or has ended."""
+    end = time.monotonic() + STARTS_S
+    while server.poll() is None and time.monotonic() < end:
         try:
             socket.create_connection(("127.0.0.1", PORT)).close()
-            break
+            return
         except OSError:
             time.sleep(0.02)
-    loaded = run([cpa.program("memcached_load"), str(PORT), str(LOADS[name]), *name.split()[1:]])
-    done = measure.stop_behind(server, name.split()[0], begun)
+
+
+def serve(cpa, name, words, environment, rounds, limit):
+    """The server `words` under load, whose kind the second word of its name says."""
+    begun = time.monotonic()
+    server = measure.start(words, environment, cpa.folder)
+    with bounded(server, limit):
+        wait_for(server)
+        loaded = run([cpa.program("memcached_load"), str(PORT), str(rounds), *name.split()[1:]])
+        done = measure.stop_behind(server, name.split()[0], begun)
     if loaded.status:
         raise Fails(f"the load generator failed ({loaded.status})")
     return done
 
 
-def once(cpa, name, before=(), environment=None):
-    """One run, behind the command `before`. `output` is what must not change."""
-    words, compared = [*before, *words_of(name, cpa.folder)], PROGRAMS[name][1]
+def once(cpa, name, before=(), environment=None, long=False, limit=None):
+    """
+    One run, behind the command `before`, with the input of LONG if @long, for @limit seconds at most.
+    `output` is what must not change.
+    """
+    words, compared = [*before, *words_of(name, cpa.folder, long)], PROGRAMS[name][1]
     if name in LOADS:
-        return serve(name, before, environment, cpa)
-    done = run_hashed(words, environment, cpa.folder)
+        rounds = (LONG_LOADS if long else LOADS)[name]
+        done = serve(cpa, name, words, environment, rounds, limit)
+    else:
+        done = run_hashed(words, environment, cpa.folder, limit)
+    if done.status:
+        raise Fails(f"exit status {done.status}")
     if compared is None:
         done.output = b""
     elif compared != "-":
         with open(f"{cpa.folder}/{compared}", "rb") as file:
             done.output = file.read()
-    if done.status:
-        raise Fails(f"exit status {done.status}")
     return done
 
 
@@ -152,22 +185,27 @@ def program_row(cpa, name, rounds, costs, start):
             f"{spread(native):.0%}"]
 
 
+def rows_of(names, cells, row):
+    """row(name) of each; of a program that is not installed, or fails, a row of as many cells that says so."""
+    rows = []
+    for name in names:
+        print(f"  {name}", file=sys.stderr, flush=True)
+        try:
+            if not shutil.which(name.split()[0]):
+                raise Fails("not installed")
+            rows.append(row(name))
+        except Fails as error:
+            rows.append([name, str(error), *["-"] * (cells - 2)])
+    return rows
+
+
 def overhead(cpa, quick):
     names, rounds = (QUICK, 3) if quick else (list(PROGRAMS), 20)
     prepare(cpa.folder, names)
     costs, start = event_costs(cpa, 3 if quick else 9), start_cost(cpa, 20)
-    rows = []
-    for name in names:
-        print(f"  {name}", file=sys.stderr)
-        if not shutil.which(name.split()[0]):
-            rows.append([name, "not installed", *["-"] * 8])
-            continue
-        try:
-            rows.append(program_row(cpa, name, rounds, costs, start))
-        except Fails as error:
-            rows.append([name, f"fails: {error}", *["-"] * 8])
     head = ["program", "native CPU s", "events/s", "of these untimed", "clock asked/s",
             "ns x events", "CPU ratio", "quartiles apart", "target", "native spread"]
+    rows = rows_of(names, len(head), lambda name: program_row(cpa, name, rounds, costs, start))
     return (f"{rounds} interleaved pairs. \"ns x events\": what cpa adds by count: "
             f"{costs['events']:.0f} ns a timed event, {costs['untimed']:.0f} ns an untimed "
             f"lock+unlock pair, {costs['slow']:.0f} ns more when the kernel is asked for the time, "
@@ -175,107 +213,26 @@ def overhead(cpa, quick):
             "and threads' starts are left out.\n\n" + table(head, rows))
 
 
-class Lttng:
-    """A session that records the wrapper's events into buffers that are overwritten."""
-
-    def __init__(self, folder):
-        os.environ["LTTNG_HOME"] = folder
-        self.daemon = None
-        if run(["lttng", "list"]).status:
-            self.daemon = measure.start(["lttng-sessiond", "--no-kernel"])
-            time.sleep(1)
-        for command in ("create cpa-bench --snapshot", "enable-channel -u c --subbuf-size=256k "
-                        "--num-subbuf=4", "enable-event -u -c c lttng_ust_pthread:*", "start"):
-            if run(["lttng", *command.split()]).status:
-                self.close()
-                raise Fails(f"lttng {command.split()[0]} fails")
-
-    def close(self):
-        run(["lttng", "destroy", "cpa-bench"])
-        if self.daemon:
-            measure.stop(self.daemon)
-
-
-def peers(folder):
-    """name: (executable, command in front, environment)"""
-    return {
-        "EZTrace": ("eztrace", ["eztrace", "-t", "pthread", "-o", f"{folder}/eztrace"], {}),
-        "coz": ("coz", ["coz", "run", "-o", f"{folder}/coz", "---"], {}),
-        "LTTng": ("lttng", [], {"LD_PRELOAD": "liblttng-ust-pthread-wrapper.so"}),
-        "perf": ("perf", ["perf", "record", "-q", "-g", "-o", f"{folder}/perf"], {}),
-    }
-
-
-def peer_row(cpa, name, tools, rounds):
-    """CPU ratio of each tool. One that fails is left out of further rounds."""
-    variants = {"native": lambda: once(cpa, name),
-                "cpa": lambda: once(cpa, name, (), cpa.environment())}
-    cells = {}
-    for tool, (_, before, environment) in tools.items():
-        try:
-            once(cpa, name, before, environment)
-            variants[tool] = lambda b=before, e=environment: once(cpa, name, b, e)
-        except Fails as error:
-            cells[tool] = f"fails: {error}"
-    found = interleaved(variants, rounds)
-    native = [done.cpu for done in found["native"]]
-    for tool, runs in found.items():
-        cells[tool] = f"{median(ratios([done.cpu for done in runs], native)):.2f}"
-        if {done.output for done in runs} != {done.output for done in found["native"]}:
-            cells[tool] += " (other output)"
-    return [name, f"{median(native):.2f}", cells["cpa"], *(cells[tool] for tool in tools)]
-
-
-def with_peers(cpa, quick):
-    tools = {}
-    missing = []
-    for tool, (executable, before, environment) in peers(cpa.folder).items():
-        if shutil.which(executable):
-            tools[tool] = (executable, before, environment)
-        else:
-            missing.append(f"{tool}: not installed.")
-    lttng = None
-    if "LTTng" in tools:
-        try:
-            lttng = Lttng(cpa.folder)
-        except Fails as error:
-            del tools["LTTng"]
-            missing.append(f"LTTng: {error}.")
-    names = [name for name in PEER_PROGRAMS if shutil.which(name)]
-    if not os.path.exists(f"{cpa.folder}/in.txt"):
-        prepare(cpa.folder, names)
-    rounds = 2 if quick else 3
-    try:
-        rows = []
-        for name in names[:2] if quick else names:
-            print(f"  {name}", file=sys.stderr)
-            rows.append(peer_row(cpa, name, tools, rounds))
-    finally:
-        if lttng:
-            lttng.close()
-    return (f"CPU time as a ratio to native, medians of {rounds} interleaved rounds; tools' own "
-            "processes that the program's parent does not wait for are not in it.\n" +
-            "".join(f"{line}\n" for line in missing) + "\n" +
-            table(["program", "native CPU s", "cpa", *tools], rows))
-
-
 def floor(cpa, quick):
     """What interposition itself costs: bare.c, and cpa in the same rounds."""
     rounds = 3 if quick else 12
-    levels = {what: (None, (), {"LD_PRELOAD": cpa.program("bare.so"), "BARE": what})
-              for what in ("call", "clock", "line")}
+    levels = {"native": lambda: None, "cpa": cpa.environment}
+    for what in ("call", "clock", "line"):
+        levels[what] = lambda w=what: {"LD_PRELOAD": cpa.program("bare.so"), "BARE": w}
     if not os.path.exists(f"{cpa.folder}/in.txt"):
         prepare(cpa.folder, FLOOR_PROGRAMS)
-    rows = []
-    for name in FLOOR_PROGRAMS:
-        if shutil.which(name):
-            rows.append(peer_row(cpa, name, levels, rounds))
-        else:
-            rows.append([name, "not installed", *["-"] * (1 + len(levels))])
+
+    def row(name):
+        found = interleaved({what: lambda e=environment: once(cpa, name, (), e())
+                             for what, environment in levels.items()}, rounds)
+        require_same(found)
+        native = [done.cpu for done in found.pop("native")]
+        return [name, f"{median(native):.2f}",
+                *(f"{median(ratios([done.cpu for done in runs], native)):.2f}" for runs in found.values())]
+    head = ["program", "native CPU s", "cpa", "the call alone", "and the clock", "and a cache line"]
     return (f"CPU time as a ratio to native, medians of {rounds} interleaved rounds, under a library "
             "(`bare.c`) that at each operation of a mutex, read-write lock or semaphore calls the "
             "original and does no more; that also reads the clock; that also hands one cache line "
             "over from who unlocks to who locks. None of the three knows what a component is. Who "
             "looks at each use does no less; cpa leaves a lock untimed that one thread keeps using.\n\n" +
-            table(["program", "native CPU s", "cpa", "the call alone", "and the clock",
-                   "and a cache line"], rows))
+            table(head, rows_of(FLOOR_PROGRAMS, len(head), row)))

@@ -116,14 +116,16 @@ def servers(cpa, quick):
             + compare(options)[0])
 
 
-def script(text, names, pairs, compared):
-    """A script that is described by @text, and prints what @compared(options) says of some of @names; its status."""
+def script(text, names, counts, compared):
+    """
+    A script that is described by @text, and prints what @compared(options) says of some of @names; its status.
+    @counts: options that are numbers, and what they are unless given.
+    """
     parser = argparse.ArgumentParser(description=text.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(names))
     parser.add_argument("--build", default=os.environ.get("CPA_BUILD", "build"))
-    parser.add_argument("--pairs", type=int, default=pairs)
-    parser.add_argument("--seconds", type=float, default=5)
-    parser.add_argument("--long", type=float, default=60)
+    for option, number in counts.items():
+        parser.add_argument(f"--{option}", type=type(number), default=number)
     options = parser.parse_args()
     unknown = set(options.names) - set(names)
     if unknown:
@@ -134,7 +136,7 @@ def script(text, names, pairs, compared):
 
 
 def main():
-    return script(__doc__, serving.SERVERS, 5, compare)
+    return script(__doc__, serving.SERVERS, {"pairs": 5, "seconds": 5.0, "long": 60.0}, compare)
 
 
 if __name__ == "__main__":
