@@ -37,6 +37,10 @@ BASE   := -D_GNU_SOURCE -D_LGPL_SOURCE -I. -pthread
 # shared: a private copy of its personality routine would read the other copy's unwind context.
 PIC_CFLAGS  := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-plt -fexceptions \
 	-fno-semantic-interposition
+# gcc 12 clears structures of some 80 bytes to 8 KiB by an instruction (rep stos) that takes 30 cycles to begin.
+# Not with this option, which other compilers do not know.
+PIC_CLEAR   := -mmemset-strategy=unrolled_loop:256:noalign,libcall:-1:noalign
+PIC_CFLAGS  += $(shell $(CC) $(PIC_CLEAR) -S -o /dev/null -x c /dev/null 2>/dev/null && echo $(PIC_CLEAR))
 PIC_LDFLAGS := -shared -Wl,-z,defs -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete \
 	-Wl,--exclude-libs,ALL -Wl,--as-needed
 EXPORTS     := preload/exports.map

@@ -211,11 +211,12 @@ static void pay(uint64_t ticks)
 /* The thread has had @cpu ticks of CPU time: stacks of waits may take their part of it. */
 static void earn(struct cpa_callers_of *own, uint64_t cpu)
 {
-	int64_t unused = (int64_t)cpa_clock_ticks(UNUSED_NS), now;
+	int64_t unused, now;
 	uint64_t wide;
 
 	if (likely(cpu < own->earned + cpa_clock_ticks(EARN_NS)))
 		return;
+	unused = (int64_t)cpa_clock_ticks(UNUSED_NS);
 	/* Relaxed, all: sums and limits, which no other memory depends on. */
 	now = __atomic_add_fetch(&left, (int64_t)((cpu - own->earned) / WAITS), __ATOMIC_RELAXED);
 	own->earned = cpu;

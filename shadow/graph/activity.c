@@ -103,7 +103,7 @@ void cpa_activity_attribute(struct cpa_self *self, uint64_t ticks, struct cpa_ed
 {
 	struct cpa_charging c = charging(self, ticks);
 	uint64_t word[CPA_MIX], rest = ticks;
-	uint32_t weight[CPA_MIX], sum;
+	uint32_t weight[CPA_MIX], sum, unit;
 	unsigned n = cache ? cpa_mixes_of(self, NULL, cache, ticks, word, weight, &sum) : 0;
 
 	if (!n) {
@@ -112,8 +112,9 @@ void cpa_activity_attribute(struct cpa_self *self, uint64_t ticks, struct cpa_ed
 		return;
 	}
 	/* In proportion to the weights. A single division, because most activities come here. */
+	unit = UINT32_MAX / sum;
 	for (unsigned i = 0; i < n; i++) {
-		uint64_t share = UINT32_MAX / sum * (uint64_t)weight[i];
+		uint64_t share = unit * (uint64_t)weight[i];
 		uint32_t slot = cpa_function_slot(cpa_mix_function(word[i]));
 		uint64_t part = i == n - 1 ? rest :
 					     (uint64_t)((unsigned __int128)ticks * share >> 32);

@@ -256,26 +256,44 @@ static COLD unsigned of_edge(const struct cpa_mixes *own, const struct cpa_edge 
 	return n;
 }
 
+/*
+ * The class of the thread's mixes of @edge that an activity of @class is divided by, as of_edge() chooses it. One
+ * that has no functions: another thread's, or none.
+ */
+static inline unsigned class_of_own(const struct cpa_mixes *own, const struct cpa_edge *edge,
+				    unsigned class)
+{
+	const struct cpa_mixes *all;
+
+	if (likely(is_known(own->mix[class])))
+		return class;
+	all = of_all(edge);
+	return all && is_known(all->mix[class]) ? class : nearest(own, class);
+}
+
 unsigned cpa_mixes_of(struct cpa_self *self, const struct cpa_calls *calls,
 		      struct cpa_edge_cache *cache, uint64_t ticks, uint64_t word[CPA_MIX],
 		      uint32_t weight[CPA_MIX], uint32_t *sum)
 {
 	const struct cpa_mixes *own = at(*cpa_mixes_place(self, cache));
-	unsigned class = cpa_mix_class(ticks), n = 0;
+	const struct cpa_edge *edge = cpa_summary_row(self, cache);
+	unsigned class = cpa_mix_class(ticks), from, n = 0;
 
 	/* Most activities that have no samples, and may have several functions, end here. */
 	if (likely(own && !calls)) {
 		*sum = 0;
-		for (unsigned i = 0; i < CPA_MIX && own->mix[class][i]; i++) {
-			int32_t credit = cpa_mix_credit(own->mix[class][i]);
+		from = class_of_own(own, edge, class);
+		for (unsigned i = 0; from < CPA_MIX_CLASSES && i < CPA_MIX && own->mix[from][i];
+		     i++) {
+			int32_t credit = cpa_mix_credit(own->mix[from][i]);
 
 			if (credit <= 0)
 				continue;
 			*sum += weight[n] = (uint32_t)credit;
-			word[n++] = own->mix[class][i];
+			word[n++] = own->mix[from][i];
 		}
 		if (likely(n))
 			return n;
 	}
-	return of_edge(own, cpa_summary_row(self, cache), calls, cache, class, word, weight, sum);
+	return of_edge(own, edge, calls, cache, class, word, weight, sum);
 }
