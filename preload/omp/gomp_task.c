@@ -130,7 +130,8 @@ static void run(void *block)
 	if (unlikely(discard(h)))
 		return;
 	cpa_tls.code = (uint64_t)h->function;
-	memcpy(data, h->first, h->words * sizeof(h->first[0]));
+	if (unlikely(h->words))
+		memcpy(data, h->first, h->words * sizeof(h->first[0]));
 	cpa_task_enter(&r,
 		       h->step ? cpa_task_of_loop(h->task, rounds_of(h, h->first[0], h->first[1])) :
 				 h->task);
@@ -214,7 +215,7 @@ static void copy_block(void *to, void *from)
 	}
 	if (h->copy)
 		h->copy(data, h->data);
-	else
+	else if (h->size)
 		memcpy(data, h->data, (size_t)h->size);
 }
 

@@ -7,44 +7,28 @@
 #include "preload/core/event.h"
 #include "preload/core/object.h"
 #include "preload/libc/pool.h"
+#include "preload/omp/task_record.h"
 #include "preload/sync/barrier.h"
 #include "shadow/edge/merge.h"
 #include "shadow/journal/journal.h"
 #include "shadow/path/token.h"
 
-/* Whether the tokens that @task names are this process's. */
-static bool is_ours(const struct cpa_task *task)
-{
-	return task && task->space == cpa_object_space;
-}
-
-static struct cpa_task *record_new(uint32_t refs)
-{
-	struct cpa_task *task = cpa_pool_take(CPA_POOL_TASKS, sizeof(*task));
-
-	if (likely(task)) {
-		task->refs = refs;
-		task->space = cpa_object_space;
-	}
-	return task;
-}
-
 /* The record of what the thread runs; made if it is an implicit task without one. NULL: none. */
-static struct cpa_task *current(const struct cpa_omp *omp)
+static struct cpa_task *current(struct cpa_omp *omp)
 {
 	if (omp->task || !omp->part)
 		return omp->task;
 	if (!omp->part->task)
-		omp->part->task = record_new(1);
+		omp->part->task = cpa_task_record_new(omp);
 	return omp->part->task;
 }
 
 /* @task is a child of what the thread runs. */
-static void add_child(const struct cpa_omp *omp, struct cpa_task *task)
+static void add_child(struct cpa_omp *omp, struct cpa_task *task)
 {
 	struct cpa_task *parent = current(omp);
 
-	if (unlikely(!is_ours(parent)))
+	if (unlikely(!cpa_task_is_ours(parent)))
 		return;
 	cpa_task_hold(parent);
 	task->parent = parent;
@@ -56,7 +40,7 @@ struct cpa_task *cpa_task_new(uint64_t function, uint64_t caller)
 	int err = errno;
 	struct cpa_worker *w = cpa_enter();
 	struct cpa_omp *omp = w ? cpa_omp_of(w) : NULL;
-	struct cpa_task *task = omp ? record_new(1) : NULL;
+	struct cpa_task *task = omp ? cpa_task_record_new(omp) : NULL;
 
 	if (unlikely(!task)) {
 		if (w)
@@ -68,7 +52,7 @@ struct cpa_task *cpa_task_new(uint64_t function, uint64_t caller)
 	add_child(omp, task);
 	cpa_event_usual(w, CPA_EV_TASK, caller, task->class);
 	cpa_journal_release(&w->self, NULL, 0, 1);
-	task->start = cpa_token_new(&w->self, &w->self.row->path);
+	cpa_task_record_start(w, task, &w->self.row->path);
 	cpa_done_usual(w);
 	errno = err;
 	return task;
@@ -79,7 +63,7 @@ struct cpa_task *cpa_task_waiter(uint64_t caller)
 	int err = errno;
 	struct cpa_worker *w = cpa_enter();
 	struct cpa_omp *omp = w ? cpa_omp_of(w) : NULL;
-	struct cpa_task *task = omp ? record_new(1) : NULL;
+	struct cpa_task *task = omp ? cpa_task_record_new(omp) : NULL;
 
 	if (likely(task)) {
 		task->caller = caller;
@@ -110,40 +94,21 @@ void cpa_task_made(uint64_t caller)
 	errno = err;
 }
 
-static void free_word(struct cpa_self *self, uint64_t *word)
+/* Give a reference back. Return whether it was the last. */
+static bool was_last(struct cpa_task *task)
 {
-	uint32_t token = cpa_merge_take(word);
-
-	if (token)
-		cpa_token_free(self, token);
-}
-
-static void free_record(struct cpa_worker *w, struct cpa_task *task)
-{
-	struct cpa_dependence *d;
-	bool ours = is_ours(task);
-
-	if (ours && task->start)
-		cpa_token_free(&w->self, task->start);
-	if (ours)
-		free_word(&w->self, &task->ends);
-	while ((d = task->dependences)) {
-		task->dependences = d->next;
-		for (unsigned i = 0; ours && i < CPA_DEPENDS_KINDS; i++)
-			free_word(&w->self, &d->ended[i]);
-		cpa_pool_give(CPA_POOL_DEPENDENCES, d);
-	}
-	cpa_pool_give(CPA_POOL_TASKS, task);
+	/* ACQUIRE, ACQ_REL: all that others did with the record is done before it is freed. */
+	return __atomic_load_n(&task->refs, __ATOMIC_ACQUIRE) == 1 || /* nobody can add one */
+	       !__atomic_sub_fetch(&task->refs, 1, __ATOMIC_ACQ_REL);
 }
 
 void cpa_task_drop(struct cpa_worker *w, struct cpa_task *task)
 {
 	struct cpa_task *parent;
 
-	/* ACQ_REL: all that others did with the record is done before it is freed. */
-	while (task && !__atomic_sub_fetch(&task->refs, 1, __ATOMIC_ACQ_REL)) {
+	while (task && was_last(task)) {
 		parent = task->parent;
-		free_record(w, task);
+		cpa_task_record_free(w, task);
 		task = parent;
 	}
 }
@@ -167,7 +132,8 @@ struct cpa_task *cpa_task_of_loop(struct cpa_task *loop, uint64_t rounds)
 	int err = errno;
 	bool last;
 	struct cpa_worker *w = cpa_enter();
-	struct cpa_task *task = w && is_ours(loop) ? record_new(1) : NULL;
+	struct cpa_omp *omp = w ? cpa_omp_of(w) : NULL;
+	struct cpa_task *task = omp && cpa_task_is_ours(loop) ? cpa_task_record_new(omp) : NULL;
 
 	if (likely(task)) {
 		task->class = loop->class;
@@ -177,7 +143,7 @@ struct cpa_task *cpa_task_of_loop(struct cpa_task *loop, uint64_t rounds)
 		if (task->parent)
 			cpa_task_hold(task->parent);
 		if (likely(loop->start))
-			task->start = cpa_token_new(&w->self, &cpa_token(loop->start)->path);
+			cpa_task_record_start(w, task, &cpa_token(loop->start)->path);
 	}
 	/* ACQ_REL: all that others read of the record is read before it is freed. */
 	last = !__atomic_sub_fetch(&loop->rounds, rounds, __ATOMIC_ACQ_REL);
@@ -265,10 +231,7 @@ static void join_start(struct cpa_worker *w, struct cpa_task *task, struct cpa_w
 	cpa_acquire_path(&w->self, token ? &cpa_token(token)->path : NULL, wait);
 	if (all)
 		cpa_token_free(&w->self, token);
-	if (task->start) {
-		cpa_token_free(&w->self, task->start);
-		task->start = 0;
-	}
+	task->start = 0;
 }
 
 /* The wait that the task interrupts is over; if there is none, an operation begins. */
@@ -315,7 +278,7 @@ void cpa_task_enter(struct cpa_task_run *run, struct cpa_task *task)
 	struct cpa_op op;
 
 	*run = (struct cpa_task_run){ .task = task };
-	if (unlikely(!is_ours(task) || !come_back(run, &op)))
+	if (unlikely(!cpa_task_is_ours(task) || !come_back(run, &op)))
 		return;
 	w = op.w;
 	omp = cpa_omp_of(w);
@@ -338,13 +301,16 @@ void cpa_task_enter(struct cpa_task_run *run, struct cpa_task *task)
 	cpa_op_done(&op);
 }
 
-/* The path of a task that has ended goes to all that may wait for it, but for barriers. */
-static void publish(struct cpa_worker *w, struct cpa_task *task)
+/*
+ * The path of a task that has ended goes to all that may wait for it, but for barriers. @under: the thread goes on
+ * with its parent, and so has what it releases.
+ */
+static void publish(struct cpa_worker *w, struct cpa_task *task, bool under)
 {
 	const struct cpa_path *path = &w->self.row->path;
 
 	cpa_journal_release(&w->self, NULL, 0, 1);
-	if (is_ours(task->parent))
+	if (!under && cpa_task_is_ours(task->parent))
 		cpa_merge_release_each(&w->self, &task->parent->ends, path);
 	if (task->group && task->group->space == cpa_object_space)
 		cpa_merge_release_each(&w->self, &task->group->ends, path);
@@ -352,11 +318,24 @@ static void publish(struct cpa_worker *w, struct cpa_task *task)
 		cpa_merge_release_each(&w->self, &task->on[i]->ended[task->kind[i]], path);
 }
 
+/*
+ * Whether the thread goes on with the parent of the task. Not of libomp, where another thread may go on with it. A
+ * journal is to have each release: cpa_merge_release_each().
+ */
+static bool returns_to_parent(const struct cpa_worker *w, const struct cpa_task_run *run)
+{
+	const struct cpa_task *task = run->task, *next = run->outer;
+
+	if (!next && w->omp->part)
+		next = w->omp->part->task;
+	return next && next == task->parent && run != &task->run && !w->self.journal;
+}
+
 static void publish_end(struct cpa_worker *w, const struct cpa_task_run *run)
 {
 	struct cpa_barrier_op *b = run->wait ? run->wait->barrier : NULL;
 
-	publish(w, run->task);
+	publish(w, run->task, returns_to_parent(w, run));
 	if (b)
 		cpa_barrier_arrive_again(&w->self, b->o, b->round, b->members);
 	else if (run->stood && run->team)
@@ -385,7 +364,7 @@ void cpa_task_exit(struct cpa_task_run *run)
 
 	if (unlikely(!w)) {
 		go_back(run);
-		if (is_ours(task))
+		if (cpa_task_is_ours(task))
 			cpa_task_let(task);
 		return;
 	}
@@ -423,8 +402,8 @@ void cpa_task_fulfill(struct cpa_task *task, uint64_t caller)
 	if (unlikely(!w))
 		return;
 	cpa_event(w, CPA_EV_TASK_END, caller, task->class);
-	if (is_ours(task))
-		publish(w, task);
+	if (cpa_task_is_ours(task))
+		publish(w, task, false);
 	if (!w->omp ||
 	    !w->omp->part) /* a barrier that waits for the task does not see this thread */
 		cpa_diag(CPA_DIAG_OMP_UNSEEN);
@@ -443,7 +422,7 @@ void cpa_task_wait_begin(struct cpa_task_wait *t, enum cpa_task_wait_kind kind, 
 					      NULL;
 
 	*t = (struct cpa_task_wait){ .op = CPA_OP(w, caller), .kind = kind };
-	if (!is_ours(task)) { /* no children that we know of */
+	if (!cpa_task_is_ours(task)) { /* no children that we know of */
 		if (w)
 			cpa_leave();
 		return;
@@ -462,7 +441,7 @@ static uint32_t take_ends(struct cpa_self *self, struct cpa_task *task,
 	struct cpa_group *group = task ? task->group : NULL;
 	uint64_t all = 0;
 
-	if (kind == CPA_WAIT_OTHER || !is_ours(task))
+	if (kind == CPA_WAIT_OTHER || !cpa_task_is_ours(task))
 		return 0;
 	if (kind == CPA_WAIT_NAMED) {
 		if (named)

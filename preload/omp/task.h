@@ -47,16 +47,17 @@ struct cpa_task_run {
 };
 
 struct cpa_task {
-	uint32_t refs;	 /* atomic: the task and its children */
-	uint32_t start;	 /* token with the path of its creation; 0: none */
-	uint32_t class;	 /* component row of its kind */
-	uint32_t count;	 /* of `on` */
-	uint64_t rounds; /* atomic; of a taskloop: those whose tasks have not begun */
-	uint64_t caller; /* code address of its creation */
-	uint64_t space;	 /* cpa_object_space then: tokens are of that */
-	struct cpa_task *parent;
-	struct cpa_group *group;	    /* innermost of those that its children belong to */
-	uint64_t ends;			    /* of its children: as in cpa_group */
+	uint32_t refs;		 /* atomic: the task and its children */
+	uint32_t start;		 /* token with the path of its creation: `token`; 0: none */
+	uint32_t token;		 /* that the record keeps from task to task; 0: none */
+	uint32_t class;		 /* component row of its kind */
+	uint32_t count;		 /* of `on` */
+	uint64_t rounds;	 /* atomic; of a taskloop: those whose tasks have not begun */
+	uint64_t caller;	 /* code address of its creation */
+	uint64_t space;		 /* cpa_object_space then: tokens are of that */
+	struct cpa_task *parent; /* of a free record: the next one */
+	struct cpa_group *group; /* innermost of those that its children belong to */
+	uint64_t ends;		 /* of its children: as in cpa_group */
 	struct cpa_dependence *dependences; /* of its children; only the task itself uses the list */
 	struct cpa_dependence *on[CPA_TASK_DEPENDENCES];
 	uint8_t kind[CPA_TASK_DEPENDENCES]; /* enum cpa_depends, of `on` */

@@ -11,10 +11,24 @@
 #include "shadow/edge/object.h"
 #include "shadow/edge/release.h"
 
+/* What a thread that ended had goes to the next one, with its free teams and records. */
+static struct cpa_omp *omp_new(void)
+{
+	bool busy;
+	struct cpa_omp *omp = cpa_pool_take_used(CPA_POOL_OMP, sizeof(*omp), &busy);
+
+	if (unlikely(!omp))
+		return cpa_pool_take(CPA_POOL_OMP, sizeof(*omp));
+	*omp = (struct cpa_omp){ .free = omp->free,
+				 .free_tasks = omp->free_tasks,
+				 .free_task_count = omp->free_task_count };
+	return omp;
+}
+
 struct cpa_omp *cpa_omp_of(struct cpa_worker *w)
 {
 	if (unlikely(!w->omp))
-		w->omp = cpa_pool_take(CPA_POOL_OMP, sizeof(*w->omp));
+		w->omp = omp_new();
 	return w->omp;
 }
 

@@ -101,6 +101,8 @@ struct cpa_omp {
 	struct cpa_task *task;	   /* that it runs; NULL: the implicit one of its part */
 	struct cpa_omp_wait *wait; /* that it is in, unless it runs a task in it; NULL: none */
 	struct cpa_team *free;
+	struct cpa_task *free_tasks; /* records, with their tokens */
+	uint32_t free_task_count;
 	struct cpa_op standing;		/* the wait behind the last part */
 	struct cpa_team *standing_team; /* of that part */
 	/* The program's construct that our wrapper passes on to libomp, which tells of the wrapper. */

@@ -45,7 +45,7 @@ BUDGETS = [
     ("omp-lock", "20", 203, OMP_LOCK, "omp_set_lock() and omp_unset_lock(), nobody else takes it"),
     ("omp-critical", "20", 208, CRITICAL, "a critical section, nobody else enters it"),
     ("omp-region-alone", "0", 1569, REGION, "a parallel region of one thread"),
-    ("omp-task", "0", 2850, TASK | VECTORS, "an OpenMP task and the wait for it"),
+    ("omp-task", "0", 2654, TASK | VECTORS, "an OpenMP task and the wait for it"),
     ("pipe", "0", 1783, BYTES, "write and read of a pipe that do not block"),
     ("splice", "0", 3919, BYTES | {"splice"}, "write of a pipe, splice() to another, read there"),
     ("plain-read", "20", 82, BYTES, "a read of what is no stream"),
