@@ -5,9 +5,8 @@
     benchmarks/budget.py [--build DIR] [--pairs N] [--seconds N] [--long N] [NAME ...]
 
 Prints two tables: servers under load (serving.py), and programs that end. "off": cpa is loaded, and
-profiles nothing. Then a run of --long within the budget, and an exact one: by how many points the shares of the
-critical path differ of the ten components that have most of the exact one. Locks that are held for longer than a
-window on average are left out: windows do not know them (docs/parts.md). Nothing is timed against a limit.
+profiles nothing. Then runs within the budget and exact ones, in turn, for --long of each kind: by how many points the
+shares of the critical path differ (shares.py). Nothing is timed against a limit.
 """
 import argparse
 import math
@@ -17,18 +16,17 @@ import sys
 import tempfile
 
 import overhead
-import programs
 import servers
 import serving
+import shares
 from measure import Cpa, Fails, interleaved, median, ratios, spread, table
 
 BUDGET = "2%"
 MODES = ("native", "off", "budget", "exact")
-HEAVIEST = 10
-WINDOW_S = 0.05
+ROUNDS = 4  # runs of either kind whose shares are compared, at least
 ENDING = ("sysbench", "gm", "db_bench", "node", "x265", "SvtAv1EncApp")  # programs with many events
 HEAD = ["program", "native CPU", "spread", "off", "budget", "exact", "speed: off", "budget", "exact",
-        "shares differ by, points"]
+        *shares.HEAD]
 
 
 class Kept:
@@ -57,36 +55,22 @@ class Kept:
                 self.keeper.wait()
 
 
-def shares(cpa):
-    """The last profile's components, and what each has of the critical path, in points."""
-    found = programs.report(cpa.build, cpa.path())
-    doubts = [] if found["program"]["complete"] else ["the dump is not complete"]
-    if doubts:
-        raise Fails("; ".join(doubts))
-    whole = found["program"]["critical_path_s"] or 1
-    taken = {each["class"]: each["acquisitions"] for each in found["objects"]}
-    return {(c["kind"], c["name"], c["location"]): 100 * c["critical_path_s"] / whole
-            for c in found["components"]
-            if c["kind"] != "thread" and c["total_s"] <= WINDOW_S * taken.get(c["name"], math.inf)}
+def compared(cpa, rounds, one):
+    """The cells of shares.differ(), of @rounds runs of either kind; one("exact"), one("budget") do one."""
+    def profiled(mode):
+        one(mode)
+        return shares.of_profile(cpa)
+    runs = interleaved({mode: lambda mode=mode: profiled(mode) for mode in ("exact", "budget")}, rounds)
+    return shares.differ(runs["exact"], runs["budget"])
 
 
-def differ(cpa, one):
-    """By how many points the heaviest of one("exact") have another share in one("budget"), at most."""
-    one("exact")
-    exact = shares(cpa)
-    one("budget")
-    found = shares(cpa)
-    heaviest = sorted(exact, key=exact.get, reverse=True)[:HEAVIEST]
-    return max((abs(exact[each] - found.get(each, 0)), f"{each[0]} `{each[1]}`") for each in heaviest)
-
-
-def row(name, unit, cpu, speed, most):
-    """@cpu, @speed: lists of each mode."""
+def row(name, unit, cpu, speed, cells):
+    """@cpu, @speed: lists of each mode; @cells: the last ones."""
     native = cpu["native"]
     return [name, f"{median(native) * unit[0]:.3g} {unit[1]}", f"{spread(native):.1%}",
             *(f"{median(ratios(cpu[mode], native)):.3f}" for mode in MODES[1:]),
             *(f"{median(ratios(speed[mode], speed['native'])):.3f}" for mode in MODES[1:]),
-            f"{most[0]:.1f}, {most[1]}"]
+            *cells]
 
 
 def server_row(name, options):
@@ -94,10 +78,10 @@ def server_row(name, options):
         cpa = Cpa(options.build, server.folder)
         runs = interleaved({mode: lambda mode=mode: Kept(server, cpa, mode).measure(options.seconds)
                             for mode in MODES}, options.pairs)
-        most = differ(cpa, lambda mode: Kept(server, cpa, mode).measure(options.long))
+        cells = compared(cpa, ROUNDS, lambda mode: Kept(server, cpa, mode).measure(options.long / ROUNDS))
         return row(name, (1e6, "us a request"),
                    {mode: [cpu for _, cpu in runs[mode]] for mode in MODES},
-                   {mode: [rate for rate, _ in runs[mode]] for mode in MODES}, most)
+                   {mode: [rate for rate, _ in runs[mode]] for mode in MODES}, cells)
 
 
 def keeping(cpa):
@@ -115,9 +99,10 @@ def ending(cpa, name, mode):
 
 def ending_row(cpa, name, options):
     runs = interleaved({mode: lambda mode=mode: ending(cpa, name, mode) for mode in MODES}, options.pairs)
+    rounds = max(ROUNDS, math.ceil(options.long / median([done.wall for done in runs["native"]])))
     return row(name, (1, "s"), {mode: [done.cpu for done in runs[mode]] for mode in MODES},
                {mode: [1 / done.wall for done in runs[mode]] for mode in MODES},
-               differ(cpa, lambda mode: ending(cpa, name, mode)))
+               compared(cpa, rounds, lambda mode: ending(cpa, name, mode)))
 
 
 def tables(options):
@@ -140,6 +125,7 @@ def tables(options):
                     of_servers.append(server_row(name, options))
                 else:
                     of_others.append(ending_row(cpa, name, options))
+                print((of_servers if name in serving.SERVERS else of_others)[-1], file=sys.stderr, flush=True)
             except Fails as error:
                 left_out.append(f"{name}: {error}")
     finally:
@@ -153,7 +139,9 @@ def budget(cpa, quick):
     pairs, seconds, long = (1, 2, 10) if quick else (20, 4, 60)
     options = argparse.Namespace(names=[], build=cpa.build, pairs=pairs, seconds=seconds, long=long)
     return (f"Ratios to native, medians of {pairs} interleaved rounds; servers for {seconds} s each. \"off\": loaded, "
-            f"and profiles nothing; \"budget\": `--budget {BUDGET}`. The last column is of two runs of {long} s.\n\n"
+            f"and profiles nothing; \"budget\": `--budget {BUDGET}`. Then {long} s of each kind of runs: the shares of all "
+            "together are compared. \"exact runs differ by\": the largest share of that component in a run less "
+            "the smallest.\n\n"
             + tables(options)[0])
 
 
