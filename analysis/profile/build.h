@@ -95,6 +95,8 @@ void cpa_build_contexts(struct cpa_build *build);
 uint32_t *cpa_build_context_tree(struct cpa_build *build);
 /* uses.c: fills in which code waited for objects and held them. After cpa_build_contexts(). */
 void cpa_build_uses(struct cpa_build *build);
+/* spin.c: fills in how much of the work waits for another thread. */
+void cpa_build_spin(struct cpa_build *build);
 /* blocked.c: divides the external time of the program into its classes. */
 void cpa_build_blocked(struct cpa_build *build);
 /* queues.c: fills in queues, by class. marks.c: fills in marks. */

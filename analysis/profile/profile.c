@@ -230,6 +230,7 @@ struct cpa_profile *cpa_profile_build_named(struct cpa_dump *dump, struct cpa_na
 	cpa_build_components(&build);
 	cpa_build_contexts(&build);
 	cpa_build_uses(&build);
+	cpa_build_spin(&build);
 	cpa_build_blocked(&build);
 	cpa_build_objects(&build);
 	build.profile->lock_arrays = cpa_lock_arrays_build(build.profile);
@@ -319,6 +320,8 @@ void cpa_profile_free(struct cpa_profile *profile)
 	free_edges(profile);
 	cpa_free_modules(profile);
 	cpa_contexts_free(profile->contexts);
+	free(profile->spin.function);
+	free(profile->spin.location);
 	cpa_intervals_free(profile->intervals);
 	free(profile->component);
 	free(profile->thread);

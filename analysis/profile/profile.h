@@ -13,6 +13,7 @@
 #include "analysis/input/load.h"
 #include "analysis/profile/diagnostics.h"
 #include "analysis/profile/program.h"
+#include "analysis/profile/spin.h"
 
 struct cpa_component_figures;
 struct cpa_contexts;
@@ -63,6 +64,7 @@ struct cpa_profile {
 	struct cpa_edge_figures *edge;
 	struct cpa_module_figures *module; /* by row - 1 */
 	struct cpa_intervals *intervals;
+	struct cpa_spin_figures spin;
 	struct cpa_contexts *contexts; /* contexts.h; NULL: no stacks were taken */
 	/* Of whoever wants them, who frees them: metrics.h, phases.h, teams.h. NULL: nobody. */
 	struct cpa_teams *teams;

@@ -10,6 +10,7 @@
 #include "analysis/util/printable.h"
 #include "analysis/profile/components.h"
 #include "analysis/profile/modules.h"
+#include "analysis/profile/spin.h"
 #include "analysis/profile/streams.h"
 #include "analysis/profile/threads.h"
 
@@ -84,24 +85,12 @@ static void add_borders(struct cpa_unexplained *u, const struct cpa_program_figu
 	u->path_s += program->segment_border_s;
 }
 
-/* Whether @name is that of a library whose threads look for work for some time before they block. */
-static bool spins(const char *name)
-{
-	static const char *const libraries[] = { "libgomp.so", "libtbb.so", "libomp.so",
-						 "libomp5.so", "libiomp5.so" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(libraries); i++)
-		if (strncmp(name, libraries[i], strlen(libraries[i])) == 0)
-			return true;
-	return false;
-}
-
 bool cpa_unexplained_spins(const struct cpa_profile *profile,
 			   const struct cpa_component_figures *function)
 {
 	const char *name = module_name(profile, function->module);
 
-	return name && spins(name);
+	return name && cpa_spin_is_library(name);
 }
 
 /* Add the time that activities spend in functions of such libraries. */
@@ -111,7 +100,7 @@ static void add_spinning(struct cpa_unexplained *u, const struct cpa_profile *pr
 		const char *name = module_name(profile, (uint32_t)i + 1);
 		double total_s = 0;
 
-		if (!name || !spins(name))
+		if (!name || !cpa_spin_is_library(name))
 			continue;
 		for (size_t k = 0; k < profile->components; k++) {
 			const struct cpa_component_figures *each = &profile->component[k];
@@ -186,6 +175,8 @@ void cpa_unexplained_init(struct cpa_unexplained *u, const struct cpa_profile *p
 	if (u->rows)
 		qsort(u->row, u->rows, sizeof(*u->row), compare);
 	add_spinning(u, profile);
+	if (profile->spin.stacks)
+		add(u, "busy waiting", profile->spin.cpu_s)->by = profile->spin.location;
 	if (missing > 0)
 		add(u, "threads", missing)->count = profile->diagnostics.strangers;
 	add_reads(u, profile);
@@ -262,6 +253,34 @@ char *cpa_unexplained_reason(const struct cpa_unexplained *u, const struct cpa_p
 	return text;
 }
 
+char *cpa_unexplained_busy(const struct cpa_profile *profile, double share)
+{
+	const struct cpa_spin_figures *spin = &profile->spin;
+	const char *at = spin->location ? cpa_printable_base(spin->location) : NULL;
+
+	if (!spin->stacks || spin->path_s <= share * profile->program.critical_path_s)
+		return NULL;
+	return cpa_format_text(
+		"about %s of the critical path is in loops of the program that do nothing but wait until another "
+		"thread changes a variable%s%s: that counts as work, and the path may be shorter by as much.",
+		cpa_format_seconds(spin->path_s).text, at ? ", most of it at " : "", at ? at : "");
+}
+
+/* @text, which is freed, and that loops of the program only wait, if they have much of the path. */
+static char *with_busy(char *text, const struct cpa_profile *profile)
+{
+	char *busy = cpa_unexplained_busy(profile, SHARE), *both;
+
+	if (!busy)
+		return text;
+	both = cpa_format_text("%s%s", text ? text : "This may be off: ", text ? " And " : "");
+	free(text);
+	text = cpa_format_text("%s%s", both, busy);
+	free(both);
+	free(busy);
+	return text;
+}
+
 char *cpa_unexplained_doubt(const struct cpa_unexplained *u, const struct cpa_profile *profile)
 {
 	char *reason = cpa_unexplained_reason(u, profile), *text = NULL, *spins;
@@ -278,5 +297,5 @@ char *cpa_unexplained_doubt(const struct cpa_unexplained *u, const struct cpa_pr
 		text = spins;
 	}
 	free(reason);
-	return text;
+	return with_busy(text, profile);
 }

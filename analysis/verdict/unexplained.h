@@ -14,9 +14,10 @@
 
 /* Texts belong to the profile, or are static. */
 struct cpa_unexplained_row {
-	const char *what; /* kind of wait ("blocked"), "spinning", "threads", "reads", or "end" */
-	const char
-		*by; /* of waits: the component of the threads; of reads: kind of stream; or NULL */
+	const char *
+		what; /* kind of wait ("blocked"), "spinning", "busy waiting", "threads", "reads", or "end" */
+	const char *
+		by; /* of waits: the component of the threads; of busy waiting: where; of reads: kind of stream; or NULL */
 	const char *
 		library; /* file name of the module that started the threads, or spins; NULL: none */
 	uint64_t count;	 /* of threads and reads; else 0 */
@@ -50,6 +51,12 @@ bool cpa_unexplained_spins(const struct cpa_profile *profile,
  */
 char *cpa_unexplained_reason(const struct cpa_unexplained *unexplained,
 			     const struct cpa_profile *profile);
+
+/*
+ * "about 5.00 s of the critical path is in loops ...", if that is more than @share of the path; else NULL. The
+ * caller frees it.
+ */
+char *cpa_unexplained_busy(const struct cpa_profile *profile, double share);
 
 /*
  * That the figures may be off, by how much at most and because of what, if more than a tenth of the

@@ -398,22 +398,25 @@ static char *explain_rest(const struct cpa_verdict *verdict, const struct cpa_pr
 	const struct cpa_program_figures *program = &profile->program;
 	const struct took *took = what_took(profile);
 	double ready = program->segment_s[CPA_TIME_RUNQUEUE];
+	/* Threads that wait in loops do so for longer where processors are missing. */
+	char *busy = cpa_unexplained_busy(profile, SHARE_OTHERS);
+	const char *hold = busy ? "" : " Times on the critical path hold all the same.";
 
+	free(busy);
 	if (verdict->others_s > 0 && processors->others_s > SHARE_OTHERS * processors->all_s)
 		return cpa_format_text(
 			"The %s took %s, more than %s: other programs used %s of the %u "
-			"processor%s' time. Times on the critical path hold all the same.",
+			"processor%s' time.%s",
 			took->subject, cpa_format_seconds(program->wall_s).text, took->need,
 			cpa_format_percent(processors->others_s, processors->all_s).text,
-			program->cores, program->cores == 1 ? "" : "s");
+			program->cores, program->cores == 1 ? "" : "s", hold);
 	if (verdict->others_s > 0)
 		return cpa_format_text(
 			"The %s took %s, more than %s: other programs, or a limit on its "
-			"CPU time, took %s of the %u processor%s' time from it. Times on the "
-			"critical path hold all the same.",
+			"CPU time, took %s of the %u processor%s' time from it.%s",
 			took->subject, cpa_format_seconds(program->wall_s).text, took->need,
 			cpa_format_percent(verdict->others_s, program->wall_s * program->cores).text,
-			program->cores, program->cores == 1 ? "" : "s");
+			program->cores, program->cores == 1 ? "" : "s", hold);
 	if (strcmp(verdict->kind, "processors") == 0 || ready <= 0 ||
 	    ready < SHARE_READY * program->observed_path_s)
 		return NULL;

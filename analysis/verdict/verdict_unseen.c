@@ -39,6 +39,21 @@ static bool is_empty(const struct cpa_profile *profile, struct cpa_verdict *verd
 	return true;
 }
 
+/* Most of the path is time in which threads wait by loops of the program's own. */
+static bool is_busy(const struct cpa_profile *profile, struct cpa_verdict *verdict)
+{
+	char *busy = cpa_unexplained_busy(profile, SHARE_UNSEEN);
+
+	if (!busy)
+		return false;
+	verdict->sentence = cpa_format_text("What limits this program is not known: %s", busy);
+	verdict->action = xstrdup(
+		"cpa sees waits by locks, conditions, barriers and semaphores, and by ordered(n) of "
+		"OpenMP: with one of these in the place of such loops it knows who waits for whom.");
+	free(busy);
+	return true;
+}
+
 bool cpa_verdict_is_unseen(const struct cpa_facts *facts, struct cpa_verdict *verdict)
 {
 	const struct cpa_program_figures *program = &facts->profile->program;
@@ -63,7 +78,8 @@ bool cpa_verdict_is_unseen(const struct cpa_facts *facts, struct cpa_verdict *ve
 			"CPA_HAPPENS_BEFORE() and CPA_HAPPENS_AFTER() (man cpa.h).";
 	char *reason;
 
-	if (is_blank(program, verdict) || is_empty(facts->profile, verdict))
+	if (is_blank(program, verdict) || is_empty(facts->profile, verdict) ||
+	    is_busy(facts->profile, verdict))
 		return true;
 	if (!ends_early && facts->unexplained.path_s <= SHARE_UNSEEN * program->observed_path_s)
 		return false;

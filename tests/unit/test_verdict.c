@@ -129,6 +129,15 @@ static void test_other_programs(void **state)
 		"The run took 10.0 s, more than it needs: other programs, or a limit on its CPU "
 		"time, took 30.0% of the 4 processors' time from it. Times on the critical path "
 		"hold all the same.");
+	/* A thread that waits in a loop of its own does so for longer. */
+	profile.spin.stacks = 100;
+	profile.spin.path_s = 2;
+	expect_kind("work");
+	assert_null(strstr(verdict.beside, "hold"));
+	assert_non_null(strstr(verdict.doubt, "about 2.00 s of the critical path is in loops"));
+	profile.spin.path_s = profile.program.critical_path_s;
+	expect_kind("unseen");
+	profile.spin.stacks = 0;
 	/* They may have been busy with the program's own threads. */
 	profile.program.segment_s[CPA_TIME_PROCESS] = 7;
 	profile.program.segment_s[CPA_TIME_RUNQUEUE] = 2;
