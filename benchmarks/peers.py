@@ -74,9 +74,13 @@ class Lttng(Tool):
             self.doubt = f"{WRAPPER} cannot be loaded"
             return
         os.environ["LTTNG_HOME"] = folder
-        if measure.run(["lttng", "list"]).status:
-            self.daemon = measure.start(["lttng-sessiond", "--no-kernel"])
-            time.sleep(1)
+        if not measure.run(["lttng", "list"]).status:
+            self.doubt = "a session daemon runs already, whose CPU time may be others'"
+            return
+        self.daemon = measure.start(["lttng-sessiond", "--no-kernel"])
+        end = time.monotonic() + overhead.STARTS_S
+        while measure.run(["lttng", "list"]).status and self.daemon.poll() is None and time.monotonic() < end:
+            time.sleep(0.1)
         for command in ("create cpa-bench --snapshot", "enable-channel -u c --subbuf-size=256k "
                         "--num-subbuf=4", "enable-event -u -c c lttng_ust_pthread:*", "start"):
             if measure.run(["lttng", *command.split()]).status:
