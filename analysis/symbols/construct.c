@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/symbols/demangle.h"
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 
@@ -29,6 +30,42 @@ struct made {
 	const char *added;
 	int length; /* of `added`; 0: the compiler made no such name */
 };
+
+/* Behind @count hexadecimal numbers, each with a "_" behind it, at @text; NULL: there are none. */
+static const char *behind_numbers(const char *text, unsigned count)
+{
+	for (; text && count; count--) {
+		size_t digits = strspn(text, "0123456789abcdef");
+
+		text = digits && text[digits] == '_' ? text + digits + 1 : NULL;
+	}
+	return text;
+}
+
+/*
+ * The function whose target region clang made the function @name of @length characters:
+ * "__omp_offloading_fe00_aa2221_solve_l12", with the numbers of device, file and line. NULL: it is no such one. The
+ * caller frees it.
+ */
+static char *offloading(const char *name, size_t length)
+{
+	static const char prefix[] = "__omp_offloading_";
+	const char *function, *end = NULL;
+	char *whole, *call;
+
+	if (strncmp(name, prefix, sizeof(prefix) - 1) != 0)
+		return NULL;
+	whole = xstrndup(name, length);
+	function = behind_numbers(whole + sizeof(prefix) - 1, 2);
+	for (const char *at = function; at && (at = strstr(at, "_l")); at++)
+		if (at[2] >= '0' && at[2] <= '9')
+			end = at;
+	call = end ? xstrndup(function, (size_t)(end - function)) : NULL;
+	free(whole);
+	whole = call ? cpa_demangle(call, NULL) : NULL;
+	free(call);
+	return whole;
+}
 
 /* The parts of @name, which outlives the result. The caller frees its call. */
 static struct made split(const char *name)
@@ -52,8 +89,11 @@ static struct made split(const char *name)
 		made.added = at + suffix[i].before;
 		made.length = (int)strcspn(made.added, "]");
 	}
-	made.call = cpa_format_text("%.*s%s", (int)length, name,
-				    !length || memchr(name, '(', length) ? "" : "()");
+	made.call = offloading(name, length);
+	if (!made.call)
+		made.call = xstrndup(name, length);
+	if (made.call[0] && !strchr(made.call, '('))
+		made.call = reconcat(made.call, made.call, "()", NULL);
 	return made;
 }
 
@@ -130,12 +170,15 @@ void cpa_construct_body(struct cpa_place *place, bool begins, const char *within
 	struct made made = split(place->name);
 	const char *line = line_of(place);
 	const char *call = made.call[0] || !within ? made.call : within;
+	char *target = made.length ? NULL : offloading(place->name, strlen(place->name));
 
-	if (made.length && line && (begins || call[0])) {
+	if ((made.length || target) && line && (begins || call[0])) {
 		free(place->name);
-		place->name = cpa_format_text("%s%sbody%s%s", call, call[0] ? " " : "",
-					      begins ? " at " : "", begins ? line : "");
+		place->name = cpa_format_text("%s%s%s%s%s", call, call[0] ? " " : "",
+					      target ? "target" : "body", begins ? " at " : "",
+					      begins ? line : "");
 	}
+	free(target);
 	free(made.call);
 }
 

@@ -71,6 +71,12 @@ static void test_region(void **state)
 	expect_region("m::solve(int) [clone ._omp_fn.1]", "solve.cc:8", false, NULL,
 		      "m::solve(int) parallel at solve.cc:8");
 	expect_region(".omp_outlined..2", "solve.c:88", false, NULL, "parallel at solve.c:88");
+	expect_region("__omp_offloading_fe00_aa2221_solve_l12", "solve.c:14", false, NULL,
+		      "solve() parallel at solve.c:14");
+	expect_region("__omp_offloading_fe00_aa2221__ZN1m5solveEi_l12_debug__.omp_outlined",
+		      "solve.c:14", false, NULL, "m::solve() parallel at solve.c:14");
+	expect_region("__omp_offloading_l12", "solve.c:14", false, NULL,
+		      "__omp_offloading_l12() parallel at solve.c:14");
 	expect_region("libgomp user", "solve.c:88", false, NULL,
 		      "libgomp user() parallel at solve.c:88");
 }
@@ -108,6 +114,8 @@ static void test_body(void **state)
 	expect_body("solve._omp_fn.0", "/src/solve.c:90", false, "solve() body");
 	expect_body(".omp_outlined.", "/src/solve.c:88", true, "body at solve.c:88");
 	expect_body(".omp_outlined.", "/src/solve.c:90", false, ".omp_outlined.");
+	expect_body("__omp_offloading_fe00_aa2221_run_lines_l12", "solve.c:12", true,
+		    "run_lines() target at solve.c:12");
 	expect_body("solve._omp_fn.0", "libs.so", true, "solve._omp_fn.0");
 	expect_body("solve", "/src/solve.c:80", true, "solve");
 }
