@@ -3,58 +3,26 @@
 """tests/e2e/openmp.py - OpenMP programs of gcc and clang: what holds however busy the machine
 
 Each case of tests/e2e/openmp.c runs under libcpa.so, with a journal. The report adds up, and it is that
-of the journal to the tick. What perfect balance saves is what the program's own work says. The path is no shorter than the chain of work that the program asked for,
-and longer only by what was not asked for: a dependency that is missing makes it too short, one too many
-too long. `openmp.py CASE...` runs these cases only.
-
-tests/e2e/openmp_same.cpp prints the same natively and under libcpa.so, however the runtime waits, with
-more threads than processors, with cancellation, and with a library that has OpenMP loaded by dlopen().
-The reports of tests/e2e/openmp_waits.c add up, too. In each child of tests/e2e/openmp_first.c the same happens.
+of the journal to the tick. What perfect balance saves is what the program's own work says. The path is no
+shorter than the chain of work that the program asked for, and longer only by what was not asked for: a
+dependency that is missing makes it too short, one too many too long. `openmp.py CASE...` runs these cases only.
 Prints TAP and a summary.
 """
 
-import collections
 import itertools
 import json
 import os
 import pathlib
-import re
-import shutil
 import subprocess
 import sys
 import tempfile
 
-from profiled import BUILD, TIMEOUT_S, check_contradictions, clean_environment, profiled_environment
-from profiled import read, run, verify
+from openmp_built import programs
+from profiled import BUILD, TIMEOUT_S, check_contradictions, profiled_environment, read, run, verify
 from results import Results
 
-SOURCE = pathlib.Path(__file__).with_name("openmp.c")
-CANCELLED = SOURCE.with_name("openmp_cancelled.c")
-SAME = SOURCE.with_name("openmp_same.cpp")
-COPIED = SOURCE.with_name("openmp_copied.c")
-COPIES = SOURCE.with_name("openmp_copies.c")
-FIRST = SOURCE.with_name("openmp_first.c")
-LAST = SOURCE.with_name("openmp_last.c")
-OLD = SOURCE.with_name("openmp_old.c")
-NAMES = SOURCE.with_name("openmp_names.cpp")
-TOOL = SOURCE.with_name("openmp_tool.c")
-STOP = SOURCE.with_name("openmp_stop.c")
-UNNAMED = SOURCE.with_name("openmp_waits.c")
-WEAK = SOURCE.with_name("openmp_weak.c")
-SETTINGS = (
-    {"OMP_CANCELLATION": "true"},
-    {"OMP_WAIT_POLICY": "active", "OMP_NUM_THREADS": "2"},
-    {"OMP_WAIT_POLICY": "passive", "OMP_NUM_THREADS": "8", "OMP_CANCELLATION": "true"},
-    {"GOMP_SPINCOUNT": "1000000", "KMP_BLOCKTIME": "infinite", "OMP_NUM_THREADS": "3"},
-    {"OMP_PROC_BIND": "true", "OMP_NUM_THREADS": "1"},
-)
-FLAGS = ["-O2", "-g", "-fopenmp", "-pthread"]
-COMPILERS = {"gcc": ["gcc"], "clang": ["clang", "clang-14"], "libomp": ["clang", "clang-14"]}
 # Hang or crash natively in programs of gcc that run on libomp 14, or have other iterations than they ask for.
 BROKEN = {"detach", "undeferred", "loop_children", "depend_objects", "doacross", "wavefront"}
-STOPPED_S = 0.05  # of the 0.1 s of work behind the tasks of openmp_stop.c
-STEP = 2000  # tasks of openmp_copied.c
-ROUNDS, ROUND_BYTES = 5000, 500  # of openmp_cancelled.c; at most for each more; one of its ten tasks needs more
 RATE = 0.001  # by which cpa's clock and the kernel's may run apart
 THREADS = (2, 4, 8)
 # The path may have more of the work: which thread does what, in which order, is up to the run.
@@ -90,33 +58,7 @@ PREDICTED = ("balanced", "evened", "imbalanced", "rotating", "changing")
 INSIDE = {"detach"}  # all work is in the region
 UNIT_S = 0.002
 WAITS = 12  # of a thread, at most, in these cases
-CHILDREN = 60  # as many as have rows of their own
 REGIONS = {"threads": "region"}  # function of the regions, where it is not the case's
-
-
-def compile_for(name, compiler, program):
-    """Make @program by @compiler, or, on libomp, by gcc with the runtime of @compiler."""
-    if name != "libomp":
-        run([compiler, *FLAGS, SOURCE, "-o", program])
-        return
-    made = program.with_suffix(".o")
-    run(["gcc", *FLAGS, "-c", SOURCE, "-o", made])
-    run([compiler, *FLAGS, made, "-o", program])
-
-
-def build(folder, name):
-    """Return the compiler and the program, or None where it or its runtime is missing."""
-    program = folder / f"openmp-{name}"
-    for compiler in COMPILERS[name]:
-        if not shutil.which(compiler):
-            continue
-        try:
-            compile_for(name, compiler, program)
-            run([program, "balanced", "2"], env=clean_environment())
-            return compiler, program
-        except RuntimeError:
-            continue
-    return None
 
 
 def check_path(results, label, case, expected, report):
@@ -305,283 +247,10 @@ def check_case(results, folder, program, case, threads, balanced):
         dump.unlink()
 
 
-def run_same(command, environment):
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
-        env=environment,
-    )
-    return done.stdout, done.returncode, done.stderr
-
-
-def check_same(results, folder, compiler):
-    """That the program does under cpa what it does without it."""
-    compiler = compiler.replace("gcc", "g++").replace("clang", "clang++")
-    program, library = folder / f"same-{compiler}", folder / f"same-{compiler}.so"
-    if not shutil.which(compiler):
-        results.skip(f"the same with {compiler}", "it is not installed")
-        return
-    run([compiler, *FLAGS, SAME, "-o", program])
-    run([compiler, *FLAGS, "-shared", "-fPIC", SAME, "-o", library])
-    for number, settings in enumerate(SETTINGS):
-        if "clang" in compiler:  # libomp 14 hangs in cancelled loops, natively
-            settings = dict(settings, OMP_CANCELLATION="false")
-        label = f"{compiler} {' '.join(f'{k}={v}' for k, v in settings.items())}"
-        dump = folder / f"same-{compiler}.{number}.dump"
-        native = run_same([program, library], clean_environment(**settings))
-        ours = run_same([program, library], profiled_environment(dump, **settings))
-        same = native == ours
-        results.check(same, f"{label}: the same{'' if same else f': {native} {ours}'}")
-        check_contradictions(results, label, read(dump))
-
-
-def same(results, folder, label, command):
-    settings = {"OMP_WAIT_POLICY": "passive"}
-    native = run_same(command, clean_environment(**settings))
-    try:
-        ours = run_same(command, profiled_environment(folder / f"{label}.dump", **settings))
-        ours = (*ours[:2], native[2])
-    except subprocess.TimeoutExpired:
-        ours = "it hangs"
-    results.check(native == ours, f"{label}: the same{'' if native == ours else f': {native} {ours}'}")
-
-
-def check_copies(results, folder):
-    """A plugin's calls go to its own copy of libgomp, and who has none goes on without."""
-    path = run(["gcc", "-print-file-name=libgomp.so.1"]).strip()
-    copy = folder / "libgomq.so.1"
-    copy.write_bytes(pathlib.Path(path).read_bytes().replace(b"libgomp.so.1", b"libgomq.so.1"))
-    flags = ["-O2", "-shared", "-fPIC", "-fopenmp", "-DPLUGIN", COPIES]
-    one, other, program = folder / "one.so", folder / "other.so", folder / "copies"
-    run(["gcc", *flags, "-o", one])
-    run(["gcc", *flags, "-c", "-o", folder / "other.o"])
-    run(["gcc", "-shared", folder / "other.o", copy, f"-Wl,-rpath,{folder}", "-o", other])
-    run(["gcc", "-O2", COPIES, "-o", program])
-    same(results, folder, "two copies of libgomp", [program, one, other])
-    run(["gcc", "-O1", "-fPIE", "-pie", "-pthread", WEAK, "-o", folder / "weak"])
-    same(results, folder, "no libgomp", [folder / "weak"])
-    loud = {**profiled_environment(folder / "warned.dump"), "CPA_QUIET": "0"}
-    warnings = run_same([folder / "weak"], loud)[2].splitlines()
-    said = [line.partition("warning: ")[2] for line in warnings if "no original of" in line]
-    results.check(said and len(said) == len(set(said)), f"each missing function is told once: {said}")
-    run(["gcc", *FLAGS, f"-I{SOURCE.parents[2]}", STOP, "-o", folder / "stop"])
-    same(results, folder, "stopped in a region", [folder / "stop"])
-    run(["gcc", "-O2", "-fopenmp", OLD, "-o", folder / "old"])
-    same(results, folder, "regions of old compilers", [folder / "old"])
-    notes = read(folder / "regions of old compilers.dump")["diagnostics"]["notes"]
-    said = [note for note in notes if "made by gcc before 4.9): 5." in note]
-    results.check(said, f"regions of old compilers: the report says that 5 are not seen: {notes}")
-    queues = [c for c in read(folder / "stopped in a region.dump")["components"] if c["kind"] == "queue"]
-    late = [(c["name"], c["cpu_s"]) for c in queues if c["cpu_s"] > STOPPED_S]
-    results.check(not late, f"stopped in a task: what comes later is not the task's: {late}")
-
-
-def check_spinning(results, folder, program):
-    """Threads that spin in a barrier have that time as wait on a processor, not as work."""
-    label, dump = f"{program.name} spins", folder / f"{program.name}.spins.dump"
-    environment = profiled_environment(dump, OMP_WAIT_POLICY="active", KMP_BLOCKTIME="infinite")
-    expected = json.loads(run([program, "imbalanced", "2"], env=environment))
-    report = read(dump)
-    cpu_s, spun_s = report["program"]["cpu_s"], report["program"]["wait_cpu_s"]
-    threads_s = sum(thread["wait_cpu_s"] for thread in report["threads"])
-    work_s = cpu_s - spun_s - report["diagnostics"]["probe_s"]
-    asked_s = expected["asked_us"] / 1e6
-    good = 0 < spun_s < cpu_s and abs(threads_s - spun_s) < 1e-6 and work_s >= asked_s * (1 - RATE)
-    results.check(good, f"{label}: {spun_s:.4f} s of {cpu_s:.4f} s, work {work_s:.4f} s of {asked_s:.4f} s")
-    text = run([BUILD / "cpa-report", "--level", "thread", dump])
-    said = "spinning on a processor" in text
-    results.check(said == (spun_s >= 0.01 * cpu_s), f"{label}: the report says it if it is much")
-
-
-def check_spinning_last(results, folder, compiler):
-    """Threads of the pool that spin behind their last region are no threads that cpa did not meet."""
-    program, dump = folder / f"last-{compiler}", folder / f"last-{compiler}.dump"
-    run([compiler, *FLAGS, LAST, "-o", program])
-    run([program], env=profiled_environment(dump, OMP_WAIT_POLICY="active", KMP_BLOCKTIME="infinite"))
-    notes, missing = read(dump)["diagnostics"]["notes"], "threads or activities are missing"
-    text = run([BUILD / "cpa-report", dump])
-    good = not any(missing in note for note in notes) and "This may be off" not in text
-    results.check(good, f"{program.name} spins to its end: {notes}")
-
-
-def check_waits(results, folder, compiler):
-    """A wait is on the observed path also if what ended it is not known."""
-    program = folder / f"waits-{compiler}"
-    run([compiler, *FLAGS, UNNAMED, "-o", program])
-    for case in run([program]).split():
-        label, dump = f"{program.name} {case}", folder / f"{program.name}.{case}.dump"
-        if "clang" in compiler and case == "later_source":
-            results.skip(label, "libomp waits for each iteration itself")
-            continue
-        run([program, case], env=profiled_environment(dump, CPA_JOURNAL="64M"))
-        check_contradictions(results, label, read(dump))
-        good, text = verify(dump)
-        results.check(good, f"{label}: {'as its journal' if good else text}")
-
-
-def check_alone(results, folder, program):
-    """A team of one thread waits at its barriers for nobody."""
-    for case in ("balanced", "rotating", "single"):
-        dump = folder / f"{program.name}.{case}.alone.dump"
-        run([program, case, "1"], env=profiled_environment(dump, CPA_JOURNAL="64M"))
-        good = not any("without a release" in note for note in read(dump)["diagnostics"]["notes"])
-        results.check(good and verify(dump)[0], f"{program.name} {case} alone: no wait is for nobody")
-
-
-def check_futex(results, folder, compiler):
-    """What libomp does to wait for a lock is the wait for that lock, and no more."""
-    program, dump = folder / f"futex-{compiler}", folder / "futex.dump"
-    run([compiler, *FLAGS, SOURCE.with_name("openmp_futex.c"), "-o", program])
-    kind = {"KMP_LOCK_KIND": "futex", "OMP_WAIT_POLICY": "passive"}
-    natively = run([program], env=clean_environment(**kind))
-    said = run([program], env=profiled_environment(dump, CPA_JOURNAL="64M", **kind))
-    uses = "{1} {0}\n".format(*sorted((each["acquisitions"] for each in read(dump)["objects"]), reverse=True))
-    results.check(said == natively == uses, f"{program.name}: {said!r} sections, {natively!r} natively, {uses!r} uses")
-    results.check(verify(dump)[0], f"{program.name}: {verify(dump)[1]}")
-
-
-def check_cancelled(results, folder, compiler):
-    """Tasks that are cancelled before they begin do not run, and leave nothing."""
-    program = folder / f"cancelled-{compiler}"
-    run([compiler, *FLAGS, CANCELLED, "-o", program])
-    for kind in ("made", "queued", "loops", "group"):
-        used = []
-        for rounds in (1, ROUNDS):
-            name = f"{program.name} {kind} {rounds}"
-            dump = folder / f"{name}.dump"
-            natively = run([program, rounds, kind], env=clean_environment(OMP_CANCELLATION="true"))
-            said = run([program, rounds, kind], env=profiled_environment(dump, OMP_CANCELLATION="true"))
-            results.check(said == natively, f"{name}: {said.strip()} tasks ran, natively {natively.strip()}")
-            used.append(dump.stat().st_blocks * 512)
-        each = (used[1] - used[0]) / ROUNDS
-        results.check(each < ROUND_BYTES, f"{program.name} {kind}: {each:.0f} bytes for each round")
-
-
-def check_copied(results, folder):
-    """As many tasks of a taskloop as fill the stack natively but for some."""
-    program = folder / "copied"
-    run(["gcc", *FLAGS, COPIED, "-o", program])
-    most = next((n for n in range(60000, 0, -STEP) if ends_well([program, n], clean_environment())), 0)
-    good = most > STEP and ends_well([program, most - STEP], profiled_environment(folder / "copied.dump"))
-    results.check(good, f"copied: {most - STEP} tasks, natively {most}")
-
-
-def ends_well(command, environment):
-    done = subprocess.run([*map(str, command)], env=environment, capture_output=True, timeout=TIMEOUT_S)
-    return done.returncode == 0
-
-
-def check_names(results, folder, compiler):
-    """Constructs have the names of the functions that have them in the source, and their own lines."""
-    program, dump = folder / f"names-{compiler}", folder / f"names-{compiler}.dump"
-    run([compiler.replace("gcc", "g++").replace("clang", "clang++"), *FLAGS, NAMES, "-o", program])
-    run([program], env=profiled_environment(dump))
-    lines = [at + 1 for at, line in enumerate(NAMES.read_text().splitlines()) if "omp parallel" in line]
-    found = {c["name"] for c in read(dump)["components"] if c["kind"] in ("region", "queue")}
-    functions = ("solver<long>::step", "solver<int>::step", "make_tasks", "main::")
-    for function, line in zip(functions, (lines[0], *lines)):
-        named = [n for n in found if n.startswith(function) and n.endswith(f") parallel at {NAMES.name}:{line}")]
-        results.check(len(named) == 1, f"{program.name}: one region in {function} at line {line}: {found}")
-    check_task_lines(results, program, found, NAMES)
-
-
-def check_task_lines(results, program, names, source):
-    text = enumerate(source.read_text().splitlines())
-    lines = [at + 1 for at, line in text if line.endswith("omp task") and "end" not in line]
-    tasks = {name.rpartition(" ")[2] for name in names if "task at" in name}
-    wanted = {f"{source.name}:{line}" for line in lines}
-    results.check(tasks == wanted, f"{program.name}: tasks are where they are made, {tasks}")
-
-
-def check_fortran(results, folder):
-    """So are those whose code begins with another subroutine's."""
-    program, dump, source = folder / "names-gfortran", folder / "names-gfortran.dump", NAMES.with_suffix(".f90")
-    if not shutil.which("gfortran"):
-        results.skip(program.name, "it is not installed")
-        return
-    run(["gfortran", *FLAGS, source, "-o", program])
-    run([program], env=profiled_environment(dump))
-    names = {c["name"] for c in read(dump)["components"] if c["kind"] == "queue"}
-    check_task_lines(results, program, names, source)
-
-
-def check_tool(results, folder, program):
-    """Another tool has OMPT as it has without cpa, and the report says that regions are missing."""
-    tool, dump, case = folder / "tool.so", folder / "tool.dump", [program, "balanced", "2"]
-    run(["gcc", "-O2", "-shared", "-fPIC", TOOL, "-o", tool])
-    native = run_same(case, clean_environment(LD_PRELOAD=str(tool)))
-    environment = profiled_environment(dump)
-    environment["LD_PRELOAD"] += f":{tool}"
-    ours = run_same(case, environment)
-    good = native == ours and ours[2].strip() == "3 regions"
-    results.check(good, f"{program.name} with another tool: the same{'' if good else f': {native} {ours}'}")
-    notes = read(dump)["diagnostics"]["notes"]
-    said = [note for note in notes if "another tool has OMPT" in note]
-    results.check(said, f"{program.name} with another tool: the report says that its regions are not seen")
-
-
-def check_asked(results, folder, compiler):
-    """A program that asks for a tool finds its own, or none, as it does without cpa."""
-    tool, declines = folder / "tool.so", folder / "declines.so"  # check_tool() has made the first one
-    run(["gcc", "-O2", "-shared", "-fPIC", "-DDECLINES", TOOL, "-o", declines])
-    kinds = {"none": [], "first": [tool, "-lomp"], "behind libomp": ["-lomp", tool], "declines": ["-lomp", declines]}
-    for kind, libraries in kinds.items():
-        program, dump = folder / "asks", folder / f"asks.{kind}.dump"
-        run([compiler, *FLAGS, "-DPROGRAM", TOOL, "-Wl,--no-as-needed", *libraries, "-o", program])
-        native, ours = run_same([program], clean_environment()), run_same([program], profiled_environment(dump))
-        said = any("another tool has OMPT" in note for note in read(dump)["diagnostics"]["notes"])
-        good = native == ours and said == (kind in ("first", "behind libomp"))
-        results.check(good, f"{compiler}: {kind}: {ours}, natively {native}; not seen: {said}")
-
-
-def check_screen(results, folder):
-    """The first screen has each place once, and no function of the runtime as a caller."""
-    dump = folder / "screen.dump"
-    run([BUILD / "examples/loop"], env=profiled_environment(dump))
-    text = " ".join(run([BUILD / "cpa-report", "--width", "200", dump]).split())
-    said = re.findall(r"called by [^.]*(?:GOMP_|libgomp|start_thread)\S*|at loop\.c:\d+ \(loop\.c:[^)]*\)", text)
-    results.check("main() body at loop.c:21" in text and not said, f"first screen: {said}")
-
-
-def check_first(results, folder):
-    """No arrival at a barrier is lost where both threads meet it for the first time: all children do the same."""
-    program, dump = folder / "first", folder / "first.dump"
-    run(["gcc", *FLAGS, FIRST, "-o", program])
-    run([program, CHILDREN], env=profiled_environment(dump))
-    events = collections.defaultdict(collections.Counter)
-    for thread in read(dump)["threads"]:
-        events[thread["start_routine"]][thread["events"]] += 1
-    good = sorted(map(dict.__len__, events.values())) == [1, 1, 1]
-    text = ", ".join(f"{name}: {dict(counts)}" for name, counts in events.items())
-    results.check(good, f"{program.name}: threads have as many events in each child: {text}")
-
-
 def main():
     results = Results()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="openmp.", dir=os.environ.get("CPA_TMP")))
-    if not sys.argv[1:]:
-        check_copies(results, folder)
-        check_copied(results, folder)
-        check_first(results, folder)
-        check_screen(results, folder)
-        check_fortran(results, folder)
-    for name in COMPILERS:
-        built = build(folder, name)
-        if not built:
-            results.skip(f"OpenMP of {name}", "it is not installed")
-            continue
-        compiler, program = built
-        if not sys.argv[1:] and name == compiler.split("-")[0]:
-            check_same(results, folder, compiler)
-            check_waits(results, folder, compiler)
-            check_names(results, folder, compiler)
-            check_spinning_last(results, folder, compiler)
-        if not sys.argv[1:]:
-            check_spinning(results, folder, program)
-            check_alone(results, folder, program)
-        if not sys.argv[1:] and name != "gcc":
-            check_tool(results, folder, program)
-            for check in (check_asked, check_cancelled, check_futex):
-                check(results, folder, compiler)
+    for name, _, program in programs(results, folder):
         cases = sys.argv[1:] or run([program]).split()
         if name == "libomp":
             cases = [case for case in cases if case not in BROKEN]
