@@ -73,6 +73,20 @@ struct cpa_elapsed {
 	bool device; /* if `external`: the thread read from a device meanwhile */
 };
 
+/*
+ * The thread cannot have been ready in @asleep ticks of @e: it slept that long. The kernel at times counts a sleep as
+ * time on the run queue.
+ */
+static inline void cpa_elapsed_slept(struct cpa_elapsed *e, uint64_t asleep)
+{
+	uint64_t away = e->runqueue + e->external, most = away > asleep ? away - asleep : 0;
+
+	if (e->runqueue <= most)
+		return;
+	e->external = away - most;
+	e->runqueue = most;
+}
+
 /* The observed path starts now. Called before anything else. */
 CPA_HIDDEN void cpa_clock_begin(void);
 

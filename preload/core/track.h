@@ -31,7 +31,7 @@ CPA_HIDDEN uint64_t cpa_event_external(struct cpa_worker *w, enum cpa_external e
 				       uint64_t caller);
 
 /* As cpa_event_external(), behind a sleep. A thread that does little but sleep is idle: preload/core/sleeps.h. */
-CPA_HIDDEN void cpa_event_slept(struct cpa_worker *w, uint64_t caller);
+CPA_HIDDEN void cpa_event_slept(struct cpa_worker *w, uint64_t asleep, uint64_t caller);
 
 /*
  * An original returned that blocked since tick *@arrived: enter instrumentation code and count the

@@ -28,6 +28,7 @@
 #include "preload/process/process.h"
 #include "preload/libc/fortified.h"
 #include "preload/libc/real.h"
+#include "preload/sync/sleep.h"
 #include "preload/core/signal.h"
 #include "preload/core/suspend.h"
 #include "preload/core/track.h"
@@ -66,8 +67,9 @@ static enum cpa_external read_kind(int fd)
 	return kind;
 }
 
-/* The thread is back from a call that may have blocked. Return for how many ticks. errno is kept. */
-static __attribute__((noinline, cold)) uint64_t blocked(enum cpa_external kind, uint64_t caller)
+/* The thread is back from a call that may have blocked, for @asleep ns at least. Return for how many ticks. errno is kept. */
+static __attribute__((noinline, cold)) uint64_t blocked_for(enum cpa_external kind, uint64_t asleep,
+							    uint64_t caller)
 {
 	int err = errno;
 	struct cpa_worker *w = cpa_enter_from(kind);
@@ -77,7 +79,7 @@ static __attribute__((noinline, cold)) uint64_t blocked(enum cpa_external kind, 
 		if (unlikely(cpa_process_has_children) && cpa_child_block(w, kind, caller))
 			;
 		else if (kind == CPA_EXT_SLEEP)
-			cpa_event_slept(w, caller);
+			cpa_event_slept(w, cpa_clock_ticks(asleep), caller);
 		else
 			cpa_event_external(w, kind, caller);
 		ticks = w->self.row->external - before;
@@ -86,6 +88,8 @@ static __attribute__((noinline, cold)) uint64_t blocked(enum cpa_external kind, 
 	errno = err;
 	return ticks;
 }
+
+#define blocked(kind, caller) blocked_for(kind, 0, caller)
 
 /* The thread was blocked in a read of @fd, and it is not known for whom. errno is kept. */
 static __attribute__((noinline, cold)) void read_blocked(int fd, uint64_t caller)
@@ -131,17 +135,26 @@ static void suspended(uint64_t caller)
 #define WITHOUT_OURS(mask) cpa_signal_without_ours(mask, &(sigset_t){ 0 })
 
 /* A block before the call is of another kind: end that activity first. */
-#define BLOCKING(type, name, parameters, arguments, kind)     \
-	CPA_EXPORT type name parameters                       \
-	{                                                     \
-		type ret;                                     \
-                                                              \
-		if (was_blocked())                            \
-			blocked(CPA_EXT_OTHER, CPA_CALLER()); \
-		ret = REAL(name) arguments;                   \
-		if (was_blocked())                            \
-			blocked(kind, CPA_CALLER());          \
-		return ret;                                   \
+#define end_earlier() ((void)(was_blocked() && blocked(CPA_EXT_OTHER, CPA_CALLER())))
+
+/*
+ * What @call returns, which may block for a reason of @kind, and for @asleep ns at least: an expression for behind the
+ * call, of `ret`.
+ */
+#define MAY_BLOCK(type, call, kind, asleep)                      \
+	({                                                       \
+		type ret;                                        \
+                                                                 \
+		end_earlier();                                   \
+		ret = (call);                                    \
+		if (was_blocked())                               \
+			blocked_for(kind, asleep, CPA_CALLER()); \
+		ret;                                             \
+	})
+#define BLOCKING(type, name, parameters, arguments, kind)              \
+	CPA_EXPORT type name parameters                                \
+	{                                                              \
+		return MAY_BLOCK(type, REAL(name) arguments, kind, 0); \
 	}
 
 /*
@@ -158,18 +171,13 @@ static void suspended(uint64_t caller)
 	} while (0)
 
 /* A call that may block, reads or writes at an offset of a file, and returns the bytes moved. */
-#define MOVING(name, parameters, arguments, kind, field)      \
-	CPA_EXPORT ssize_t name parameters                    \
-	{                                                     \
-		ssize_t ret;                                  \
-                                                              \
-		if (was_blocked())                            \
-			blocked(CPA_EXT_OTHER, CPA_CALLER()); \
-		ret = REAL(name) arguments;                   \
-		if (was_blocked())                            \
-			blocked(kind, CPA_CALLER());          \
-		COUNT_BYTES(field, ret);                      \
-		return ret;                                   \
+#define MOVING(name, parameters, arguments, kind, field)                           \
+	CPA_EXPORT ssize_t name parameters                                         \
+	{                                                                          \
+		ssize_t moved = MAY_BLOCK(ssize_t, REAL(name) arguments, kind, 0); \
+                                                                                   \
+		COUNT_BYTES(field, moved);                                         \
+		return moved;                                                      \
 	}
 
 /* A call that waits for a connection on fd, and returns a new descriptor for it. */
@@ -179,8 +187,7 @@ static void suspended(uint64_t caller)
 		struct cpa_stream_use use;                                          \
 		int ret;                                                            \
                                                                                     \
-		if (was_blocked())                                                  \
-			blocked(CPA_EXT_OTHER, CPA_CALLER());                       \
+		end_earlier();                                                      \
 		cpa_socket_accepts(&use, fd, CPA_CALLER());                         \
 		ret = REAL(name) arguments;                                         \
 		if (!cpa_socket_accepted(&use, ret, CPA_CALLER()) && was_blocked()) \
@@ -190,8 +197,12 @@ static void suspended(uint64_t caller)
 		return ret;                                                         \
 	}
 
-#define SLEEPING(type, name, parameters, arguments) \
-	BLOCKING(type, name, parameters, arguments, CPA_EXT_SLEEP)
+/* A sleep that, if it returns 0, took @asked ns or more. */
+#define SLEEPING(type, name, parameters, arguments, asked)                                      \
+	CPA_EXPORT type name parameters                                                         \
+	{                                                                                       \
+		return MAY_BLOCK(type, REAL(name) arguments, CPA_EXT_SLEEP, ret ? 0 : (asked)); \
+	}
 
 /*
  * @call reads from, or writes to, descriptor @fd, with memory @bytes (NULL: several pieces).
@@ -204,8 +215,7 @@ static void suspended(uint64_t caller)
 		struct cpa_stream_use use_;                                     \
 		ssize_t ret_;                                                   \
                                                                                 \
-		if (was_blocked())                                              \
-			blocked(CPA_EXT_OTHER, CPA_CALLER());                   \
+		end_earlier();                                                  \
 		cpa_stream_reads(&use_, (moves) ? (fd) : -1, CPA_CALLER());     \
 		ret_ = (call);                                                  \
 		if (!((ret_ || (room)) &&                                       \
@@ -226,8 +236,7 @@ static void suspended(uint64_t caller)
 		struct cpa_stream_use use_;                                            \
 		ssize_t ret_;                                                          \
                                                                                        \
-		if (was_blocked())                                                     \
-			blocked(CPA_EXT_OTHER, CPA_CALLER());                          \
+		end_earlier();                                                         \
 		(begin);                                                               \
 		ret_ = (call);                                                         \
 		if (!cpa_stream_did_write(&use_, ret_, CPA_CALLER()) && was_blocked()) \
@@ -257,8 +266,7 @@ static void suspended(uint64_t caller)
 	({                                                                    \
 		ssize_t ret_;                                                 \
                                                                               \
-		if (was_blocked())                                            \
-			blocked(CPA_EXT_OTHER, CPA_CALLER());                 \
+		end_earlier();                                                \
 		ret_ = (call);                                                \
 		if (was_blocked() && !cpa_peek_ended(fd, ret_, CPA_CALLER())) \
 			read_blocked(fd, CPA_CALLER());                       \
@@ -288,8 +296,7 @@ static void suspended(uint64_t caller)
 		struct cpa_polling use = cpa_poll_begins();                                      \
 		int ret;                                                                         \
                                                                                                  \
-		if (was_blocked())                                                               \
-			blocked(CPA_EXT_OTHER, CPA_CALLER());                                    \
+		end_earlier();                                                                   \
 		ret = REAL(name) arguments;                                                      \
 		if (was_blocked() && !(ended))                                                   \
 			cpa_stream_not_followed(use.other, blocked(CPA_EXT_POLL, CPA_CALLER())); \
@@ -315,26 +322,28 @@ static void suspended(uint64_t caller)
 	}
 
 /* Waits for a signal handler. Our own signal must not end them. */
-#define SUSPENDING(name, parameters, arguments)               \
-	CPA_EXPORT int name parameters                        \
-	{                                                     \
-		int ret;                                      \
-                                                              \
-		if (was_blocked())                            \
-			blocked(CPA_EXT_OTHER, CPA_CALLER()); \
-		cpa_suspend_begin(CPA_CALLER());              \
-		ret = REAL(name) arguments;                   \
-		suspended(CPA_CALLER());                      \
-		return ret;                                   \
+#define SUSPENDING(name, parameters, arguments)  \
+	CPA_EXPORT int name parameters           \
+	{                                        \
+		int ret;                         \
+                                                 \
+		end_earlier();                   \
+		cpa_suspend_begin(CPA_CALLER()); \
+		ret = REAL(name) arguments;      \
+		suspended(CPA_CALLER());         \
+		return ret;                      \
 	}
 
-SLEEPING(unsigned, sleep, (unsigned seconds), (seconds))
-SLEEPING(int, usleep, (useconds_t us), (us))
-SLEEPING(int, nanosleep, (const struct timespec *t, struct timespec *left), (t, left))
+SLEEPING(unsigned, sleep, (unsigned seconds), (seconds), cpa_sleep_of(seconds, 0))
+SLEEPING(int, usleep, (useconds_t us), (us), cpa_sleep_of(0, us * 1000ll))
+SLEEPING(int, nanosleep, (const struct timespec *t, struct timespec *left), (t, left),
+	 cpa_sleep_of(t->tv_sec, t->tv_nsec))
 SLEEPING(int, clock_nanosleep,
 	 (clockid_t clock, int flags, const struct timespec *t, struct timespec *left),
-	 (clock, flags, t, left))
-SLEEPING(int, thrd_sleep, (const struct timespec *t, struct timespec *left), (t, left))
+	 (clock, flags, t, left),
+	 cpa_sleep_is_told(clock, flags) ? cpa_sleep_of(t->tv_sec, t->tv_nsec) : 0)
+SLEEPING(int, thrd_sleep, (const struct timespec *t, struct timespec *left), (t, left),
+	 cpa_sleep_of(t->tv_sec, t->tv_nsec))
 
 READING(read, (int fd, void *to, size_t n), (fd, to, n), n, to)
 READING(__read_chk, (int fd, void *to, size_t n, size_t room), (fd, to, n, room), n, to)
@@ -407,8 +416,7 @@ CPA_EXPORT int recvmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags,
 
 	if (unlikely(flags & MSG_PEEK))
 		return (int)PEEK(fd, REAL(recvmmsg)(fd, messages, n, flags, timeout));
-	if (was_blocked())
-		blocked(CPA_EXT_OTHER, CPA_CALLER());
+	end_earlier();
 	cpa_stream_reads(&use, flags & BESIDES ? -1 : fd, CPA_CALLER());
 	ret = REAL(recvmmsg)(fd, messages, n, flags, timeout);
 	if (!cpa_batch_received(&use, messages, ret, CPA_CALLER()) && was_blocked())
@@ -424,8 +432,7 @@ CPA_EXPORT int sendmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags)
 	struct cpa_batch batch;
 	int ret;
 
-	if (was_blocked())
-		blocked(CPA_EXT_OTHER, CPA_CALLER());
+	end_earlier();
 	cpa_batch_sends(&batch, flags & BESIDES ? -1 : fd, messages, n, CPA_CALLER());
 	ret = REAL(sendmmsg)(fd, messages, n, flags);
 	if (!cpa_batch_sent(&batch, messages, ret, CPA_CALLER()) && was_blocked())
@@ -479,8 +486,7 @@ CPA_EXPORT int connect(int fd, __CONST_SOCKADDR_ARG to, socklen_t length)
 	struct cpa_stream_use use;
 	int ret;
 
-	if (was_blocked())
-		blocked(CPA_EXT_OTHER, CPA_CALLER());
+	end_earlier();
 	set_talk(fd, SERVER, QUIET);
 	cpa_socket_connects(&use, fd, CPA_ADDRESS(to), length, CPA_CALLER());
 	ret = REAL(connect)(fd, to, length);
@@ -500,8 +506,7 @@ SUSPENDING(sigsuspend, (const sigset_t *mask), (WITHOUT_OURS(mask)))
 	({                                                                          \
 		ssize_t ret_;                                                       \
                                                                                     \
-		if (was_blocked())                                                  \
-			blocked(CPA_EXT_OTHER, CPA_CALLER());                       \
+		end_earlier();                                                      \
 		cpa_splice_begins(use, in, out, n, flags, takes, CPA_CALLER());     \
 		ret_ = (call);                                                      \
 		if (!cpa_splice_ended(use, ret_, n, CPA_CALLER()) && was_blocked()) \

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/unit/test_sleeps.c - which threads do little but sleep, by preload/core/sleeps.h */
+/*
+ * tests/unit/test_sleeps.c - which threads do little but sleep, by preload/core/sleeps.h, and how long a sleep takes at
+ * least
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "preload/clock/clock.h"
 #include "preload/core/sleeps.h"
+#include "preload/sync/sleep.h"
 
 #define US  1000u /* a tick is a nanosecond here */
 #define ALL 100u
@@ -54,12 +59,45 @@ static void test_at_times(void **state)
 	assert_int_equal(found, ALL - CPA_SLEEPS_FEW);
 }
 
+/* What remains of @ready of 100 ticks without a processor, of which the thread slept for @asleep. */
+static uint64_t ready_of(uint64_t ready, uint64_t asleep)
+{
+	struct cpa_elapsed e = { .process = 7, .runqueue = ready, .external = 100 - ready };
+
+	cpa_elapsed_slept(&e, asleep);
+	assert_int_equal(e.process, 7);
+	assert_int_equal(e.runqueue + e.external, 100);
+	return e.runqueue;
+}
+
+/* The kernel says that the thread was ready while it slept. */
+static void test_ready_in_sleep(void **state)
+{
+	(void)state;
+	assert_int_equal(ready_of(100, 90), 10);
+	assert_int_equal(ready_of(11, 90), 10);
+	assert_int_equal(ready_of(9, 90), 9);
+	assert_int_equal(ready_of(100, 100), 0);
+	assert_int_equal(ready_of(100, 103), 0);
+	assert_int_equal(ready_of(100, 0), 100);
+}
+
+static void test_asked(void **state)
+{
+	(void)state;
+	assert_int_equal(cpa_sleep_of(2, 5000), 1998004995);
+	assert_int_equal(cpa_sleep_of(0, 999), 999);
+	assert_true(cpa_sleep_is_told(CLOCK_MONOTONIC, 0));
+	assert_false(cpa_sleep_is_told(CLOCK_MONOTONIC, TIMER_ABSTIME));
+	assert_false(cpa_sleep_is_told(CLOCK_PROCESS_CPUTIME_ID, 0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_loops),
-		cmocka_unit_test(test_brief_sleeps),
-		cmocka_unit_test(test_at_times),
+		cmocka_unit_test(test_loops),	 cmocka_unit_test(test_brief_sleeps),
+		cmocka_unit_test(test_at_times), cmocka_unit_test(test_ready_in_sleep),
+		cmocka_unit_test(test_asked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
