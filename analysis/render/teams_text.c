@@ -10,29 +10,45 @@
 #include "analysis/util/printable.h"
 #include "analysis/profile/components.h"
 
-#define THREADS 16 /* of each row, as text */
+#define THREADS 16   /* of each row, as text */
+#define READY	0.20 /* of the observed path: processors were missing */
 
 static struct cpa_figure percent(double ratio)
 {
 	return cpa_format_percent(ratio, ratio > 0 ? 1 : 0);
 }
 
-static void put_program(const struct cpa_page *page, const struct cpa_teams *teams)
+/* That processors were missing, which lowers transfer, or "". The caller frees it. */
+static char *lowered(const struct cpa_program_figures *program)
 {
+	double ready_s = program->segment_s[CPA_TIME_RUNQUEUE];
+
+	if (ready_s <= READY * program->observed_path_s)
+		return xstrdup("");
+	return cpa_format_text(
+		" Transfer is low, as for %s of the run the next step waited for a processor.",
+		cpa_format_percent(ready_s, program->observed_path_s).text);
+}
+
+static void put_program(const struct cpa_page *page, const struct cpa_profile *profile)
+{
+	const struct cpa_teams *teams = profile->teams;
 	const struct cpa_efficiency *e = &teams->efficiency;
+	char *low = lowered(&profile->program);
 	char *text = cpa_format_text(
 		"In regions %s, outside %s. Parallel efficiency of %u thread%s %s = load balance %s x "
 		"communication %s (serialisation %s x transfer %s). With all regions balanced the "
-		"critical path is %s shorter.",
+		"critical path is %s shorter.%s",
 		cpa_format_seconds(teams->parallel_s).text,
 		cpa_format_seconds(teams->serial_s).text, teams->threads,
 		teams->threads == 1 ? "" : "s", percent(cpa_efficiency_parallel(e)).text,
 		percent(e->load_balance).text, percent(cpa_efficiency_communication(e)).text,
 		percent(e->serialisation).text, percent(e->transfer).text,
-		cpa_format_seconds(teams->balanced_saved_s).text);
+		cpa_format_seconds(teams->balanced_saved_s).text, low);
 
 	cpa_page_paragraph(page, CPA_PLAIN, 2, text);
 	free(text);
+	free(low);
 }
 
 /* "68%" */
@@ -141,7 +157,7 @@ void cpa_text_teams(const struct cpa_page *page, const struct cpa_profile *profi
 					   "(cpa run --journal).");
 		return;
 	}
-	put_program(page, teams);
+	put_program(page, profile);
 	put_table(page, teams, top);
 	if (has_tasks(profile))
 		cpa_page_paragraph(

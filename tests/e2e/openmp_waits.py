@@ -89,6 +89,16 @@ def check_first(results, folder):
     results.check(good, f"{program.name}: threads have as many events in each child: {text}")
 
 
+def check_one_processor(results, folder, program):
+    """The line of efficiencies says that processors were missing, where they were."""
+    dump, one = folder / f"{program.name}.one.dump", {min(os.sched_getaffinity(0))}
+    environment = profiled_environment(dump, CPA_JOURNAL="64M", OMP_WAIT_POLICY="passive", KMP_BLOCKTIME="0")
+    run([program, "balanced", "2"], env=environment, preexec_fn=lambda: os.sched_setaffinity(0, one))
+    text = " ".join(run([BUILD / "cpa-report", "--level", "region", dump]).split())
+    said = "Transfer is low, as for" in text and "of the run the next step waited for a processor." in text
+    results.check(said, f"{program.name} with one processor: {text[:400]}")
+
+
 def main():
     results = Results()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="openmp_waits.", dir=os.environ.get("CPA_TMP")))
@@ -99,6 +109,7 @@ def main():
             check_spinning_last(results, folder, compiler)
         check_spinning(results, folder, program)
         check_alone(results, folder, program)
+        check_one_processor(results, folder, program)
     return results.end(folder)
 
 
