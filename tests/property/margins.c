@@ -26,12 +26,14 @@
 #define LEN   CPA_WINDOW_LEN
 #define SHARE (CPA_WINDOW_FIELDS + CPA_WINDOW_SHARE)
 
-enum claim { SAMPLES, MARGINS, HOLDS, CLAIMS };
+enum claim { SAMPLES, MARGINS, HOLDS, HITS, CLAIMS };
 
 static const char *const claim_name[CLAIMS] = {
 	[SAMPLES] = "the series has the sums of the windows that docs/parts.md names",
 	[MARGINS] = "margins are those of the slow computation",
 	[HOLDS] = "intervals of independent windows hold the ratio in 95 of 100 runs",
+	[HITS] =
+		"intervals of a function that samples hit hold its share in 95 of 100 runs, or more",
 };
 
 static struct claims claims = { .name = claim_name, .count = CLAIMS, .what = "runs" };
@@ -191,8 +193,29 @@ static void run_independent(unsigned runs)
 		printf("# from %u to %u expected\n", least, most);
 }
 
+/* @runs times @samples samples, of which each hits a function of @share of the time. */
+static void run_samples(unsigned runs, unsigned samples, double share)
+{
+	unsigned held = 0, least = (unsigned)(0.95 * runs - 3.9 * sqrt(runs * 0.95 * 0.05));
+
+	for (unsigned n = 0; n < runs; n++) {
+		struct rnd r = rnd_sequence(31 + samples, n);
+		double hits = 0;
+
+		for (unsigned i = 0; i < samples; i++)
+			hits += (double)rnd_below(&r, 1000) < 1000 * share;
+		held += fabs(hits / samples - share) <=
+			cpa_margin_of_samples(hits / samples, samples);
+	}
+	if (claims_fail(&claims, HITS, held >= least))
+		printf("# %u samples, share %g: %u of %u hold it\n", samples, share, held, runs);
+}
+
 int main(void)
 {
+	static const unsigned samples[] = { 20, 60, 100, 500 };
+	static const double share[] = { 0.001, 0.01, 0.03, 0.3, 0.7 };
+
 	unsigned tests = claims_long() ? 20000 : 1000;
 
 	claims_begin(&claims);
@@ -202,5 +225,8 @@ int main(void)
 		run_any(&r);
 	}
 	run_independent(claims_long() ? 20000 : 2000);
+	for (unsigned i = 0; i < sizeof(samples) / sizeof(samples[0]); i++)
+		for (unsigned k = 0; k < sizeof(share) / sizeof(share[0]); k++)
+			run_samples(2000, samples[i], share[k]);
 	return claims_end(&claims);
 }
