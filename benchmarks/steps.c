@@ -276,6 +276,7 @@ void GOMP_parallel(void (*f)(void *), void *data, unsigned threads, unsigned fla
 void GOMP_task(void (*f)(void *), void *data, void (*copy)(void *, void *), long size, long align,
 	       bool deferred, unsigned flags, void **depend, int priority, void *detach);
 void GOMP_taskwait(void);
+void GOMP_barrier(void);
 
 static void omp_lock_pair(void)
 {
@@ -312,11 +313,22 @@ static void omp_task(void)
 	GOMP_taskwait();
 }
 
+static unsigned long met; /* barriers that the main thread came to */
+
+static void omp_barrier(void)
+{
+	met++;
+	GOMP_barrier();
+}
+
 static const struct operation {
 	const char *name;
 	void (*once)(void);
-	/* Whether another thread does it, too, and when; TEAM: never, but is in the same region. */
-	enum { NEVER, TEAM, FIRST, EACH } other;
+	/*
+	 * Whether another thread does it, too, and when; TEAM: never, but is in the same region; MEETS: there, each
+	 * time, and waits for the one that is measured.
+	 */
+	enum { NEVER, TEAM, MEETS, FIRST, EACH } other;
 } operations[] = {
 	{ "nothing", nothing, NEVER },
 	{ "private", lock_pair, NEVER },
@@ -346,6 +358,7 @@ static const struct operation {
 	{ "omp-region", omp_region, NEVER },
 	{ "omp-region-alone", omp_region_alone, NEVER },
 	{ "omp-task", omp_task, TEAM },
+	{ "omp-barrier", omp_barrier, MEETS },
 };
 
 static const struct operation *chosen;
@@ -401,7 +414,7 @@ static void warm_up(void)
 {
 	struct timespec t = { 0 };
 
-	if (chosen->other > TEAM)
+	if (chosen->other > MEETS)
 		ask_other();
 	for (int i = 0; i < WARM || (chosen->other != EACH && !t.tv_sec && t.tv_nsec < WARM_NS);
 	     i++) {
@@ -538,12 +551,22 @@ static void run(unsigned long rounds)
 static void part(void *rounds)
 {
 	static unsigned done;
+	static unsigned long last; /* barrier; 0: not known yet */
 
 	if (omp_get_thread_num()) {
+		for (unsigned long n = 0; chosen->other == MEETS;) {
+			GOMP_barrier();
+			if (++n == __atomic_load_n(&last, __ATOMIC_RELAXED))
+				break;
+		}
 		await(&done, 1);
 		return;
 	}
 	run(*(unsigned long *)rounds);
+	if (chosen->other == MEETS) {
+		__atomic_store_n(&last, met + 1, __ATOMIC_RELAXED);
+		omp_barrier();
+	}
 	set(&done, 1);
 }
 
@@ -573,7 +596,7 @@ int main(int argc, char **argv)
 	sem_init(&sem, 0, 0);
 	let_nothing_be_noted();
 	pthread_create(&other, NULL, other_thread, NULL);
-	if (chosen->other == TEAM)
+	if (chosen->other == TEAM || chosen->other == MEETS)
 		GOMP_parallel(part, &rounds, 2, 0);
 	else
 		run(rounds);

@@ -321,8 +321,7 @@ void cpa_path_tidy(struct cpa_path *path)
 
 	while (i < CPA_PATH_DELTAS && path->delta[i].slot)
 		i++;
-	for (; i < CPA_PATH_DELTAS; i++)
-		path->delta[i].slot = 0;
+	memset(path->delta + i, 0, (CPA_PATH_DELTAS - i) * sizeof(path->delta[0]));
 }
 
 void cpa_path_drop(struct cpa_self *self, struct cpa_path *path)

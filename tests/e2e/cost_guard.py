@@ -29,6 +29,7 @@ COPY = {"dup", "__close", "__errno_location"}
 OMP_LOCK = {"omp_test_lock", "omp_unset_lock"}
 CRITICAL = {"GOMP_critical_start", "GOMP_critical_end"}
 REGION = {"GOMP_parallel", "__errno_location"}
+BARRIER = {"GOMP_barrier", "__errno_location"}
 TASK = {"GOMP_task", "GOMP_taskwait", "__errno_location"}
 VECTORS = {"memcpy", "memmove", "memset"}
 
@@ -46,6 +47,7 @@ BUDGETS = [
     ("omp-critical", "20", 208, CRITICAL, "a critical section, nobody else enters it"),
     ("omp-region-alone", "0", 1569, REGION, "a parallel region of one thread"),
     ("omp-task", "0", 2654, TASK | VECTORS, "an OpenMP task and the wait for it"),
+    ("omp-barrier", "0", 2500, BARRIER | VECTORS, "a barrier of two threads, by who comes last"),
     ("pipe", "0", 1783, BYTES, "write and read of a pipe that do not block"),
     ("splice", "0", 3919, BYTES | {"splice"}, "write of a pipe, splice() to another, read there"),
     ("plain-read", "20", 82, BYTES, "a read of what is no stream"),
