@@ -422,11 +422,13 @@ static struct cpa_place find_place(struct cpa_names *names, uint32_t component)
 	if (place.name)
 		return place;
 	if (make_question(row, &q)) {
-		place = q.variable ?
-				cpa_symbols_variable(names->symbols, q.module, q.address, q.flag) :
-				cpa_symbols_code(names->symbols, q.module, q.address, q.flag);
+		bool met = row->by == CPA_BY_FIRST_SITE && cpa_construct_word(row);
+
+		place = met ? cpa_names_met(names, row) :
+			q.variable ?
+			      cpa_symbols_variable(names->symbols, q.module, q.address, q.flag) :
+			      cpa_symbols_code(names->symbols, q.module, q.address, q.flag);
 		if (cpa_construct_word(row)) {
-			cpa_names_met(names, row, &place);
 			cpa_construct_name(&place, cpa_construct_word(row),
 					   cpa_construct_is_nameless(&place) ?
 						   caller(names, component) :

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/symbols/construct.h"
+#include "analysis/symbols/tail_call.h"
 
 static void forget(struct cpa_place *place)
 {
@@ -14,28 +15,27 @@ static void forget(struct cpa_place *place)
 	free(place->inlined);
 }
 
-void cpa_names_met(struct cpa_names *names, const struct cpa_component *row,
-		   struct cpa_place *place)
+struct cpa_place cpa_names_met(struct cpa_names *names, const struct cpa_component *row)
 {
-	struct cpa_place met;
+	uint64_t jump = cpa_tail_call(names, row->module, row->address);
+	struct cpa_place place =
+		cpa_symbols_code(names->symbols, row->module, jump ? jump : row->address, !jump);
+	struct cpa_place met =
+		cpa_symbols_inlined(names->symbols, row->module, jump ? jump : row->address - 1);
 
-	if (row->by != CPA_BY_FIRST_SITE)
-		return;
-	met = cpa_symbols_inlined(names->symbols, row->module, row->address - 1);
-	cpa_construct_met(place, met.inlined);
+	cpa_construct_met(&place, met.inlined);
 	forget(&met);
+	return place;
 }
 
 /* The same if the construct @row is at @location; else NULL. */
 static char *within(struct cpa_names *names, const struct cpa_component *row, const char *location)
 {
-	struct cpa_place place = cpa_symbols_code(names->symbols, row->module, row->address, true);
+	struct cpa_place place = cpa_names_met(names, row);
 	char *call = NULL;
 
-	if (place.location && strcmp(place.location, location) == 0 && !place.nameless) {
-		cpa_names_met(names, row, &place);
+	if (place.location && strcmp(place.location, location) == 0 && !place.nameless)
 		call = cpa_construct_call(place.name);
-	}
 	forget(&place);
 	if (call && call[0])
 		return call;

@@ -9,9 +9,11 @@
 
 #include "analysis/symbols/names.h"
 
-/* The construct @row is at @place: name the function there, which may be an inlined one. */
-void cpa_names_met(struct cpa_names *names, const struct cpa_component *row,
-		   struct cpa_place *place);
+/*
+ * Where the construct @row, with CPA_BY_FIRST_SITE, is; its function may be an inlined one. The caller frees the
+ * texts.
+ */
+struct cpa_place cpa_names_met(struct cpa_names *names, const struct cpa_component *row);
 
 /*
  * The function, as "solve()", in which a thread met a construct of the module in row @module whose place is
