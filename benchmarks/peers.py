@@ -167,7 +167,7 @@ def row(name, found, rounds):
     """The row of a program, of what measured() found."""
     native = found["native"]
     cpu = [run.cpu for run in native]
-    return [name, f"{median(cpu):.2f}", f"{max(cpu) / min(cpu) - 1:.0%}",
+    return [name, f"{median(cpu):.2f}", f"{max(cpu) / min(cpu) - 1:.0%}" if rounds > 1 else "-",
             *(cell(runs, native, rounds) for tool, runs in found.items() if tool != "native")]
 
 
