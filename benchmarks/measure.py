@@ -8,6 +8,7 @@ import os
 import signal
 import statistics
 import subprocess
+import sys
 import threading
 import time
 
@@ -34,6 +35,12 @@ def start(words, environment=None, folder=None, output=subprocess.DEVNULL,
           errors=subprocess.DEVNULL):
     return subprocess.Popen(words, cwd=folder, stdin=subprocess.DEVNULL, stdout=output,
                             stderr=errors, env={**os.environ, **(environment or {})})
+
+
+def end_by_signal():
+    """SIGTERM and SIGINT end this process as an error does: what it started and its files are removed."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
 
 
 def tree(pid):

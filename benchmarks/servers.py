@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 
+import measure
 import programs
 import serving
 from measure import Cpa, Fails, interleaved, median, ratios, spread, table
@@ -130,6 +131,7 @@ def script(text, names, counts, compared):
     unknown = set(options.names) - set(names)
     if unknown:
         parser.error(f"none is called {', '.join(sorted(unknown))}")
+    measure.end_by_signal()
     text, left_out = compared(options)
     print(text, end="")
     return 1 if any("not installed" not in line for line in left_out) else 0

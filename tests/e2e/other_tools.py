@@ -7,8 +7,11 @@ import importlib.util
 import os
 import pathlib
 import shutil
+import signal
+import subprocess
 import sys
 import tempfile
+import time
 
 BENCHMARKS = pathlib.Path(__file__).resolve().parents[2] / "benchmarks"
 sys.path.insert(0, str(BENCHMARKS))
@@ -44,6 +47,11 @@ def running(word):
         except OSError:  # it has ended
             pass
     return found
+
+
+def waits(pid):
+    """In wait4(), by the kernel's word."""
+    return pathlib.Path(f"/proc/{pid}/syscall").read_text().startswith("61 ")
 
 
 def tools_of(cpa):
@@ -97,6 +105,20 @@ def of_server(cpa):
     results.check(not running(NAP), "nothing runs on of that one")
 
 
+def of_signal(cpa):
+    """A script of benchmarks/ that is told to end while a program runs."""
+    script = (f"import sys; sys.path.insert(0, '{BENCHMARKS}'); import measure; measure.end_by_signal(); "
+              f"measure.run_hashed(['sleep', '{NAP}'], None, '{cpa.folder}', 9999)")
+    process = subprocess.Popen([sys.executable, "-B", "-c", script])
+    # Until it waits for the program: before, nothing would end that one.
+    while process.poll() is None and not (running(NAP) and waits(process.pid)):
+        time.sleep(0.02)
+    process.send_signal(signal.SIGTERM)
+    status = process.wait()
+    results.compare(status == 128 + signal.SIGTERM, "a benchmark ends by SIGTERM", status, 143)
+    results.check(not running(NAP), "and so does the program that it ran")
+
+
 def of_sections(_):
     loader = importlib.machinery.SourceFileLoader("bench", str(BENCHMARKS / "run"))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("bench", loader))
@@ -113,7 +135,7 @@ def main():
     folder = tempfile.mkdtemp(prefix="cpa-peers.", dir=os.environ.get("CPA_TMP"))
     cpa = Cpa(os.environ["CPA_BUILD"], folder)
     results.run({"program": lambda: of_program(cpa), "server": lambda: of_server(cpa),
-                 "sections": lambda: of_sections(cpa)})
+                 "signal": lambda: of_signal(cpa), "sections": lambda: of_sections(cpa)})
     return results.end(folder)
 
 
