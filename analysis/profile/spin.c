@@ -80,18 +80,22 @@ static int compare(const void *a, const void *b)
 				     0;
 }
 
-/* The file of module row @module, in a cache of them by row; NULL: it cannot be read, or is not the program's code. */
-static const struct cpa_code *code_of(struct cpa_build *build, struct cpa_code **code, bool *tried,
-				      uint32_t module)
+/* A module's file. */
+struct file {
+	struct cpa_code *code; /* NULL: it cannot be read, or is not the program's code */
+	bool tried;
+};
+
+static const struct cpa_code *code_of(struct cpa_build *build, struct file *file, uint32_t module)
 {
 	const char *path = build->profile->module[module - 1].path;
 	struct cpa_module row;
 
-	if (!tried[module] && path && !cpa_spin_is_library(cpa_printable_base(path)) &&
+	if (!file->tried && path && !cpa_spin_is_library(cpa_printable_base(path)) &&
 	    cpa_dump_row(build->dump, CPA_TABLE_MODULES, module, &row, sizeof(row)))
-		code[module] = cpa_code_open(&row);
-	tried[module] = true;
-	return code[module];
+		file->code = cpa_code_open(&row);
+	file->tried = true;
+	return file->code;
 }
 
 static bool is_in_loop(const struct cpa_code *code, uint64_t address)
@@ -128,8 +132,7 @@ static void sum_up(struct search *s, const struct site *first, const struct site
 static void find_loops(struct search *s, const struct site *site, size_t count)
 {
 	size_t modules = s->build->profile->modules;
-	struct cpa_code **code = xcalloc(modules + 1, sizeof(*code));
-	bool *tried = xcalloc(modules + 1, sizeof(*tried));
+	struct file *file = xcalloc(modules + 1, sizeof(*file));
 	const struct site *first = NULL;
 	struct site sum = { 0 };
 
@@ -139,7 +142,7 @@ static void find_loops(struct search *s, const struct site *site, size_t count)
 		uint64_t offset;
 
 		cpa_build_site(s->build, site[i].row, &module, &offset);
-		of = module ? code_of(s->build, code, tried, module) : NULL;
+		of = module ? code_of(s->build, &file[module], module) : NULL;
 		if (!of || !is_in_loop(of, offset))
 			continue;
 		first = first ? first : &site[i];
@@ -148,9 +151,8 @@ static void find_loops(struct search *s, const struct site *site, size_t count)
 		sum.path_ticks += site[i].path_ticks;
 	}
 	for (size_t i = 0; i <= modules; i++)
-		cpa_code_close(code[i]);
-	free(code);
-	free(tried);
+		cpa_code_close(file[i].code);
+	free(file);
 	if (sum.stacks >= FEW)
 		sum_up(s, first, &sum);
 }
