@@ -39,7 +39,7 @@ PIC_CFLAGS  := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-plt -fexc
 	-fno-semantic-interposition
 # gcc 12 clears structures of some 80 bytes to 8 KiB by an instruction (rep stos) that takes 30 cycles to begin.
 # Not with this option, which other compilers do not know.
-PIC_CLEAR   := -mmemset-strategy=unrolled_loop:256:noalign,libcall:-1:noalign
+PIC_CLEAR   := -mmemset-strategy=unrolled_loop:256:noalign,rep_8byte:-1:noalign
 PIC_CFLAGS  += $(shell $(CC) $(PIC_CLEAR) -S -o /dev/null -x c /dev/null 2>/dev/null && echo $(PIC_CLEAR))
 PIC_LDFLAGS := -shared -Wl,-z,defs -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete \
 	-Wl,--exclude-libs,ALL -Wl,--as-needed

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "preload/core/asleep.h"
 #include "preload/core/computes.h"
 #include "preload/core/event.h"
 #include "preload/code/function.h"
@@ -255,13 +256,14 @@ uint64_t cpa_event_external(struct cpa_worker *w, enum cpa_external external, ui
 	return now;
 }
 
-void cpa_event_slept(struct cpa_worker *w, uint64_t asleep, uint64_t caller)
+void cpa_event_slept(struct cpa_worker *w, const struct timespec *asked, uint64_t caller)
 {
 	struct cpa_elapsed e;
 	uint64_t now = cpa_clock_stamp(&w->clock, &e), busy;
 	enum cpa_external kind = CPA_EXT_SLEEP;
 
-	cpa_elapsed_slept(&e, asleep);
+	if (e.runqueue > cpa_clock_ticks(CPA_ASLEEP_DOUBT))
+		cpa_elapsed_slept(&e, cpa_clock_ticks(cpa_asleep(asked)));
 	now = settled(w, &e, now);
 	busy = w->self.row->process + e.process - w->sleeps.process;
 	if (cpa_sleeps_are_idle(&w->sleeps, busy, e.external, cpa_clock_ticks(CPA_SLEEPS_OWN))) {

@@ -30,8 +30,12 @@ CPA_HIDDEN uint64_t cpa_event(struct cpa_worker *w, enum cpa_event_kind kind, ui
 CPA_HIDDEN uint64_t cpa_event_external(struct cpa_worker *w, enum cpa_external external,
 				       uint64_t caller);
 
-/* As cpa_event_external(), behind a sleep. A thread that does little but sleep is idle: preload/core/sleeps.h. */
-CPA_HIDDEN void cpa_event_slept(struct cpa_worker *w, uint64_t asleep, uint64_t caller);
+/*
+ * As cpa_event_external(), behind a sleep; @asked: of at least so long, where the program has that, NULL: not known. A
+ * thread that does little but sleep is idle: preload/core/sleeps.h. Changes errno.
+ */
+CPA_HIDDEN void cpa_event_slept(struct cpa_worker *w, const struct timespec *asked,
+				uint64_t caller);
 
 /*
  * An original returned that blocked since tick *@arrived: enter instrumentation code and count the

@@ -95,13 +95,16 @@ static uint64_t rounds_of(const struct head *h, uint64_t start, uint64_t end)
 #define CANCEL_PARALLEL	 1 /* of GOMP_cancellation_point() */
 #define CANCEL_TASKGROUP 8
 
-/* Whether what @which says is cancelled: without us the runtime would make no task of @f, or not begin it. */
+/*
+ * Whether what @which says is cancelled: without us the runtime would make no task of @f, or not begin it. The thread is
+ * in a region, or runs a task, which it may do after it has left the region's body.
+ */
 static bool is_cancelled(task_function *f, int which)
 {
 	__typeof__(&GOMP_cancellation_point) original;
 
 	/* Relaxed: in the thread that cancelled it is set. */
-	if (likely(!__atomic_load_n(&cpa_omp_cancelled, __ATOMIC_RELAXED)) || !cpa_part())
+	if (likely(!__atomic_load_n(&cpa_omp_cancelled, __ATOMIC_RELAXED)))
 		return false;
 	original = (__typeof__(original))cpa_next_symbol_find(
 		&gomp_task, NUMBER_GOMP_cancellation_point, (uint64_t)f);
@@ -391,7 +394,8 @@ static void loop_made(struct cpa_task *task, bool group)
 		if (group && ours)                                                                \
 			cpa_task_group_begin();                                                   \
 		if (ours && any &&                                                                \
-		    !is_cancelled(f, group || apart ? CANCEL_PARALLEL : CANCEL_TASKGROUP))        \
+		    !(cpa_part() &&                                                               \
+		      is_cancelled(f, group || apart ? CANCEL_PARALLEL : CANCEL_TASKGROUP)))      \
 			task = cpa_task_new((uint64_t)f, CPA_CALLER());                           \
 		if (likely(task)) {                                                               \
 			h = fill_block(__builtin_alloca(BLOCK_ROOM(size, align, apart)), task, f, \

@@ -8,7 +8,7 @@
 #include "shadow/path/path.h"
 #include "shadow/path/token.h"
 
-#define KEEP 32u /* free records that a thread keeps */
+#define KEEP 8u /* free records that a thread keeps, and that are lost when its process ends */
 
 struct cpa_task *cpa_task_record_new(struct cpa_omp *omp)
 {
@@ -17,7 +17,8 @@ struct cpa_task *cpa_task_record_new(struct cpa_omp *omp)
 
 	if (likely(task)) {
 		omp->free_tasks = task->parent;
-		omp->free_task_count--;
+		omp->free_task_count -= omp->free_task_count >
+					0; /* a handler may have ended give() halfway */
 		token = cpa_task_is_ours(task) ? task->token : 0;
 		memset(task, 0, sizeof(*task));
 	} else {
@@ -35,7 +36,7 @@ static void give(struct cpa_worker *w, struct cpa_task *task)
 {
 	struct cpa_omp *omp = w->omp;
 
-	if (unlikely(!omp || omp->free_task_count == KEEP)) {
+	if (unlikely(!omp || omp->free_task_count >= KEEP)) {
 		if (task->token && cpa_task_is_ours(task))
 			cpa_token_free(&w->self, task->token);
 		cpa_pool_give(CPA_POOL_TASKS, task);

@@ -28,7 +28,6 @@
 #include "preload/process/process.h"
 #include "preload/libc/fortified.h"
 #include "preload/libc/real.h"
-#include "preload/sync/sleep.h"
 #include "preload/core/signal.h"
 #include "preload/core/suspend.h"
 #include "preload/core/track.h"
@@ -67,9 +66,12 @@ static enum cpa_external read_kind(int fd)
 	return kind;
 }
 
-/* The thread is back from a call that may have blocked, for @asleep ns at least. Return for how many ticks. errno is kept. */
-static __attribute__((noinline, cold)) uint64_t blocked_for(enum cpa_external kind, uint64_t asleep,
-							    uint64_t caller)
+/*
+ * The thread is back from a call that may have blocked. @asked: of a sleep, the least that it took; NULL: not known.
+ * Return for how many ticks. errno is kept.
+ */
+static __attribute__((noinline, cold)) uint64_t
+blocked_for(enum cpa_external kind, const struct timespec *asked, uint64_t caller)
 {
 	int err = errno;
 	struct cpa_worker *w = cpa_enter_from(kind);
@@ -79,7 +81,7 @@ static __attribute__((noinline, cold)) uint64_t blocked_for(enum cpa_external ki
 		if (unlikely(cpa_process_has_children) && cpa_child_block(w, kind, caller))
 			;
 		else if (kind == CPA_EXT_SLEEP)
-			cpa_event_slept(w, cpa_clock_ticks(asleep), caller);
+			cpa_event_slept(w, asked, caller);
 		else
 			cpa_event_external(w, kind, caller);
 		ticks = w->self.row->external - before;
@@ -89,7 +91,7 @@ static __attribute__((noinline, cold)) uint64_t blocked_for(enum cpa_external ki
 	return ticks;
 }
 
-#define blocked(kind, caller) blocked_for(kind, 0, caller)
+#define blocked(kind, caller) blocked_for(kind, NULL, caller)
 
 /* The thread was blocked in a read of @fd, and it is not known for whom. errno is kept. */
 static __attribute__((noinline, cold)) void read_blocked(int fd, uint64_t caller)
@@ -138,23 +140,23 @@ static void suspended(uint64_t caller)
 #define end_earlier() ((void)(was_blocked() && blocked(CPA_EXT_OTHER, CPA_CALLER())))
 
 /*
- * What @call returns, which may block for a reason of @kind, and for @asleep ns at least: an expression for behind the
+ * What @call returns, which may block for a reason of @kind. @asked: see blocked_for(), an expression for behind the
  * call, of `ret`.
  */
-#define MAY_BLOCK(type, call, kind, asleep)                      \
-	({                                                       \
-		type ret;                                        \
-                                                                 \
-		end_earlier();                                   \
-		ret = (call);                                    \
-		if (was_blocked())                               \
-			blocked_for(kind, asleep, CPA_CALLER()); \
-		ret;                                             \
+#define MAY_BLOCK(type, call, kind, asked)                      \
+	({                                                      \
+		type ret;                                       \
+                                                                \
+		end_earlier();                                  \
+		ret = (call);                                   \
+		if (was_blocked())                              \
+			blocked_for(kind, asked, CPA_CALLER()); \
+		ret;                                            \
 	})
-#define BLOCKING(type, name, parameters, arguments, kind)              \
-	CPA_EXPORT type name parameters                                \
-	{                                                              \
-		return MAY_BLOCK(type, REAL(name) arguments, kind, 0); \
+#define BLOCKING(type, name, parameters, arguments, kind)                 \
+	CPA_EXPORT type name parameters                                   \
+	{                                                                 \
+		return MAY_BLOCK(type, REAL(name) arguments, kind, NULL); \
 	}
 
 /*
@@ -171,13 +173,13 @@ static void suspended(uint64_t caller)
 	} while (0)
 
 /* A call that may block, reads or writes at an offset of a file, and returns the bytes moved. */
-#define MOVING(name, parameters, arguments, kind, field)                           \
-	CPA_EXPORT ssize_t name parameters                                         \
-	{                                                                          \
-		ssize_t moved = MAY_BLOCK(ssize_t, REAL(name) arguments, kind, 0); \
-                                                                                   \
-		COUNT_BYTES(field, moved);                                         \
-		return moved;                                                      \
+#define MOVING(name, parameters, arguments, kind, field)                              \
+	CPA_EXPORT ssize_t name parameters                                            \
+	{                                                                             \
+		ssize_t moved = MAY_BLOCK(ssize_t, REAL(name) arguments, kind, NULL); \
+                                                                                      \
+		COUNT_BYTES(field, moved);                                            \
+		return moved;                                                         \
 	}
 
 /* A call that waits for a connection on fd, and returns a new descriptor for it. */
@@ -197,11 +199,11 @@ static void suspended(uint64_t caller)
 		return ret;                                                         \
 	}
 
-/* A sleep that, if it returns 0, took @asked ns or more. */
-#define SLEEPING(type, name, parameters, arguments, asked)                                      \
-	CPA_EXPORT type name parameters                                                         \
-	{                                                                                       \
-		return MAY_BLOCK(type, REAL(name) arguments, CPA_EXT_SLEEP, ret ? 0 : (asked)); \
+/* A sleep that, if it returns 0, took what @asked points to or more. */
+#define SLEEPING(type, name, parameters, arguments, asked)                                         \
+	CPA_EXPORT type name parameters                                                            \
+	{                                                                                          \
+		return MAY_BLOCK(type, REAL(name) arguments, CPA_EXT_SLEEP, ret ? NULL : (asked)); \
 	}
 
 /*
@@ -334,16 +336,17 @@ static void suspended(uint64_t caller)
 		return ret;                      \
 	}
 
-SLEEPING(unsigned, sleep, (unsigned seconds), (seconds), cpa_sleep_of(seconds, 0))
-SLEEPING(int, usleep, (useconds_t us), (us), cpa_sleep_of(0, us * 1000ll))
-SLEEPING(int, nanosleep, (const struct timespec *t, struct timespec *left), (t, left),
-	 cpa_sleep_of(t->tv_sec, t->tv_nsec))
+/* It returns 0 as well if less than a second is left. */
+SLEEPING(unsigned, sleep, (unsigned seconds), (seconds),
+	 (&(struct timespec){ .tv_sec = seconds ? seconds - 1 : 0 }))
+SLEEPING(int, usleep, (useconds_t us), (us),
+	 (&(struct timespec){ us / 1000000, us % 1000000 * 1000 }))
+SLEEPING(int, nanosleep, (const struct timespec *t, struct timespec *left), (t, left), t)
 SLEEPING(int, clock_nanosleep,
 	 (clockid_t clock, int flags, const struct timespec *t, struct timespec *left),
 	 (clock, flags, t, left),
-	 cpa_sleep_is_told(clock, flags) ? cpa_sleep_of(t->tv_sec, t->tv_nsec) : 0)
-SLEEPING(int, thrd_sleep, (const struct timespec *t, struct timespec *left), (t, left),
-	 cpa_sleep_of(t->tv_sec, t->tv_nsec))
+	 flags || clock < 0 || clock == CLOCK_PROCESS_CPUTIME_ID ? NULL : t)
+SLEEPING(int, thrd_sleep, (const struct timespec *t, struct timespec *left), (t, left), t)
 
 READING(read, (int fd, void *to, size_t n), (fd, to, n), n, to)
 READING(__read_chk, (int fd, void *to, size_t n, size_t room), (fd, to, n, room), n, to)

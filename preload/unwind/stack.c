@@ -87,6 +87,14 @@ static bool copy_from(struct cpa_stack_view *s, uint64_t address)
 	return s->to >= address && s->to - address >= sizeof(uint64_t);
 }
 
+bool cpa_stack_read(void *to, uint64_t address, size_t size)
+{
+	struct iovec local = { to, size }, remote = { (void *)address, size };
+
+	return can_copy && cpa_kernel(SYS_process_vm_readv, cpa_kernel(SYS_getpid), &local, 1L,
+				      &remote, 1L, 0L) == (long)size;
+}
+
 void cpa_stack_init(bool copies)
 {
 	int err = errno;

@@ -56,6 +56,12 @@ __attribute__((visibility("hidden"))) struct cpa_stack_own cpa_stack_own_at(uint
 __attribute__((visibility("hidden"))) bool cpa_stack_can(struct cpa_stack_own own);
 
 /*
+ * Copy @size bytes at @address of the process. False: they cannot be read, or the kernel cannot be asked to copy.
+ * Async-signal-safe; errno is changed.
+ */
+__attribute__((visibility("hidden"))) bool cpa_stack_read(void *to, uint64_t address, size_t size);
+
+/*
  * Whether the 8 bytes at @address can be read, by a system call. False also where the kernel cannot be asked.
  * Async-signal-safe; errno is changed.
  */

@@ -29,7 +29,8 @@ static void owe_sampled(struct cpa_self *self, const struct cpa_span *span, uint
 	for (unsigned i = 0; i < span->sampled; i++)
 		samples += span->sample[i].count;
 	for (unsigned i = 0; i < span->sampled && samples; i++) {
-		int64_t part = rest * span->sample[i].count / samples;
+		/* The product overflows only for activities of hours. */
+		int64_t part = (int64_t)((__int128)rest * span->sample[i].count / samples);
 
 		owe(self, span->sample[i].function, part);
 		rest -= part;

@@ -6,8 +6,9 @@
  *
  * KIND: made: they are made after that; queued: before, and the thread that made them runs one, which cancels the
  * others; loops: each is a taskloop, made after that; group: they are those of a taskloop, of which one cancels the
- * others.
+ * others; region: of a region that is cancelled, at whose end they are found.
  */
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,13 +77,30 @@ static void group(void)
 	}
 }
 
+/* Who makes the tasks cancels the region, and finds them behind its body. */
+static void region(void)
+{
+#pragma omp parallel num_threads(2)
+	{
+		if (omp_get_thread_num() == 0) {
+			for (int i = 0; i < TASKS; i++) {
+#pragma omp task
+				begin();
+			}
+		}
+#pragma omp cancel parallel
+	}
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
 	int threads;
-} kinds[] = {
-	{ "made", made, 2 }, { "queued", queued, 1 }, { "loops", loops, 2 }, { "group", group, 1 }
-};
+} kinds[] = { { "made", made, 2 },
+	      { "queued", queued, 1 },
+	      { "loops", loops, 2 },
+	      { "group", group, 1 },
+	      { "region", region, 1 } };
 
 int main(int argc, char **argv)
 {

@@ -105,7 +105,7 @@ def check_cancelled(results, folder, compiler):
     """Tasks that are cancelled before they begin do not run, and leave nothing."""
     program = folder / f"cancelled-{compiler}"
     run([compiler, *FLAGS, CANCELLED, "-o", program])
-    for kind in ("made", "queued", "loops", "group"):
+    for kind in ("made", "queued", "loops", "group", "region"):
         used = []
         for rounds in (1, ROUNDS):
             name = f"{program.name} {kind} {rounds}"
