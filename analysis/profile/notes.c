@@ -281,6 +281,12 @@ static double kernel_cpu_of(const struct cpa_process_figures *process)
 				    process->kernel_cpu_s;
 }
 
+/* Whether @some_s more or less of CPU time than the kernel's @kernel_s is no more than what differs anyway. */
+static bool is_little(double some_s, double kernel_s)
+{
+	return some_s < 0.02 || some_s < kernel_s / 20;
+}
+
 /* Compare the kernel's CPU time of the processes with the sum over the threads. */
 static void note_cpu(struct cpa_build *build)
 {
@@ -292,13 +298,13 @@ static void note_cpu(struct cpa_build *build)
 	for (size_t i = 1; i < profile->processes; i++)
 		kernel += kernel_cpu_of(&profile->process[i]);
 	/* The kernel's CPU time includes time between profiled parts, which no figure has. */
-	if (header->epoch > CPA_EPOCH_ON || header->cpu_end_ns == 0 || fabs(kernel - ours) < 0.02 ||
-	    fabs(kernel - ours) < kernel / 20)
+	if (header->epoch > CPA_EPOCH_ON || header->cpu_end_ns == 0 ||
+	    is_little(fabs(kernel - ours), kernel))
 		return;
 	if (kernel > ours)
 		profile->diagnostics.strangers = count_strangers(build);
 	if (kernel > ours && !profile->diagnostics.strangers &&
-	    kernel - ours <= most_spun(profile)) {
+	    is_little(kernel - ours - most_spun(profile), kernel)) {
 		cpa_profile_note(
 			profile,
 			"The kernel counted %.3f s of CPU time, the threads' figures have %.3f s: the "
