@@ -143,8 +143,9 @@ static int at_random(const char *seed)
 	tree->strangers = odd;
 	tree->made = 1;
 	must(!pipe(go) && !pipe(ready));
+	/* Who lets the unseen one go ends later, as a child that ends would be what the reader waited for. */
 	CHILD(close(go[0]); close(ready[1]); must(read(ready[0], &byte, 1) == 1);
-	      await_sleep(reader));
+	      await_sleep(reader); close(go[1]); must(!read(ready[0], &byte, 1)));
 	must(!pipe(the_pipe) && the_pipe[1] < DESCRIPTORS);
 	if (!fork()) {
 		close(ready[1]);
@@ -161,6 +162,7 @@ static int at_random(const char *seed)
 	}
 	must(write(ready[1], "", 1) == 1);
 	get_end(the_pipe[0]);
+	close(ready[1]);
 	while (wait(NULL) > 0)
 		;
 	fprintf(stderr, "unseen %u\n", odd - tree->strangers);
