@@ -310,7 +310,7 @@ class PostgreSQL(Server):
         for child in running:
             try:
                 own += sum(times_of(child)[:2])
-            except FileNotFoundError:  # it has ended: its parent has its time
+            except (FileNotFoundError, ProcessLookupError):  # it has ended: its parent has its time
                 pass
         return own + sum(times_of(pid))
 
