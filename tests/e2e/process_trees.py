@@ -334,7 +334,7 @@ def arguments(results, folder):
     Run(["sh", "-c", f"cd {folder}; {sort}; {words}; {{ {files}; }} 2>&1; :"], dump)
     profile = report(dump)
     text = subprocess.run(
-        [BUILD / "cpa-report", "--level", "process", dump], capture_output=True, text=True, check=True
+        [BUILD / "cpa-report", "--level", "process", "--top", "30", dump], capture_output=True, text=True, check=True
     ).stdout
     results.check(re.search(r" sort made$", text, re.M), "arguments: in the table, uncut")
     dump.unlink()
