@@ -38,7 +38,7 @@ def start(words, environment=None, folder=None, output=subprocess.DEVNULL,
 
 
 def end_by_signal():
-    """SIGTERM and SIGINT end this process as an error does: what it started and its files are removed."""
+    """Let SIGTERM and SIGINT end this process as an error does, which stops its children and removes its files."""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda number, _: sys.exit(128 + number))
 

@@ -107,7 +107,7 @@ def wait_for(server):
 
 
 def serve(cpa, name, words, environment, rounds, limit):
-    """The server `words` under load, whose kind the second word of its name says."""
+    """The server `words` under load. The second word of @name, if it has one, is the kind of load."""
     begun = time.monotonic()
     server = measure.start(words, environment, cpa.folder)
     with bounded(server, limit):

@@ -324,10 +324,7 @@ static void omp_barrier(void)
 static const struct operation {
 	const char *name;
 	void (*once)(void);
-	/*
-	 * Whether another thread does it, too, and when; TEAM: never, but is in the same region; MEETS: there, each
-	 * time, and waits for the one that is measured.
-	 */
+	/* Whether another thread does it, too; TEAM: no, but it is in the same region; MEETS: there, and waits first */
 	enum { NEVER, TEAM, MEETS, FIRST, EACH } other;
 } operations[] = {
 	{ "nothing", nothing, NEVER },
@@ -563,10 +560,9 @@ static void part(void *rounds)
 		return;
 	}
 	run(*(unsigned long *)rounds);
-	if (chosen->other == MEETS) {
-		__atomic_store_n(&last, met + 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&last, met + 1, __ATOMIC_RELAXED);
+	if (chosen->other == MEETS)
 		omp_barrier();
-	}
 	set(&done, 1);
 }
 

@@ -2,7 +2,7 @@
 /*
  * analysis/profile/spin.h - how much of the work is no work: loops of the program that wait for another thread
  *
- * By the instructions that stacks end at, whose code is read (analysis/symbols/spin_loop.h). So it is a share of
+ * Each stack ends at an instruction, and the loop around it is decoded (analysis/symbols/spin_loop.h). So it is a share of
  * samples, and less than all: a loop that calls something is not known.
  */
 #ifndef CPA_ANALYSIS_PROFILE_SPIN_H

@@ -2,8 +2,8 @@
 /*
  * analysis/symbols/code_bytes.h - the instructions of a module, from its file
  *
- * Only of a file with the build-id of the run, and for x86-64. The file may be damaged: what it says is
- * compared with its size, and no more of it is read than was asked for and its headers.
+ * A file is read only if it has the build-id of the run, and its code is for x86-64. It may be damaged: each offset and
+ * size in it is compared with the size of the file, and no more is read than the headers and what was asked for.
  */
 #ifndef CPA_ANALYSIS_SYMBOLS_CODE_BYTES_H
 #define CPA_ANALYSIS_SYMBOLS_CODE_BYTES_H

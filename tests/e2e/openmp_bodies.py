@@ -8,7 +8,7 @@ clang calls the bodies .omp_outlined..1 wherever they are written. Prints TAP an
 import pathlib
 import sys
 
-from openmp_built import check_built
+from openmp_built import check_built, regions_of
 from profiled import profiled_environment, read, run
 
 SOURCE = pathlib.Path(__file__).with_suffix(".c")
@@ -18,8 +18,7 @@ FLAGS = ["-O2", "-g", "-fopenmp"]
 def check(results, folder, program):
     dump = folder / f"{program.name}.dump"
     run([program], env=profiled_environment(dump))
-    lines = [at + 1 for at, line in enumerate(SOURCE.read_text().splitlines()) if "omp parallel" in line]
-    wanted = {f"{name}() body at {SOURCE.name}:{line}" for name, line in zip(("relax", "smooth"), lines)}
+    wanted = {f"{name}() body at {SOURCE.name}:{line}" for name, line in zip(("relax", "smooth"), regions_of(SOURCE))}
     found = {c["name"] for c in read(dump)["components"] if c["kind"] == "function" and "body" in c["name"]}
     results.check(found == wanted, f"{program.name}: {sorted(found)}")
 

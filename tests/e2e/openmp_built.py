@@ -34,6 +34,11 @@ def check_built(source, flags, check, **settings):
     return results.end(folder)
 
 
+def regions_of(source):
+    """The line numbers of the parallel regions in @source."""
+    return [at + 1 for at, line in enumerate(source.read_text().splitlines()) if "omp parallel" in line]
+
+
 def compile_for(name, compiler, program):
     """Make @program by @compiler, or, on libomp, by gcc with the runtime of @compiler."""
     if name != "libomp":

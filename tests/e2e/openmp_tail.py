@@ -8,7 +8,7 @@ libomp tells the return address, which is then that of the function: where it is
 import pathlib
 import sys
 
-from openmp_built import check_built
+from openmp_built import check_built, regions_of
 from profiled import profiled_environment, read, run
 
 SOURCE = pathlib.Path(__file__).with_suffix(".c")
@@ -18,8 +18,7 @@ FLAGS = ["-O2", "-g", "-fopenmp"]
 def check(results, folder, program):
     dump = folder / f"{program.name}.dump"
     run([program], env=profiled_environment(dump))
-    lines = [at + 1 for at, line in enumerate(SOURCE.read_text().splitlines()) if "omp parallel" in line]
-    functions = zip(("halve", "square", "clear"), lines)
+    functions = zip(("halve", "square", "clear"), regions_of(SOURCE))
     wanted = {f"{name}() parallel at {SOURCE.name}:{line}" for name, line in functions}
     found = {c["name"] for c in read(dump)["components"] if c["kind"] == "region"}
     results.check(found == wanted, f"{program.name}: {sorted(found)}")

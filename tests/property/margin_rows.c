@@ -494,35 +494,16 @@ static void check_processes(const struct cpa_profile *profile)
 	}
 }
 
-/*
- * Half of the interval of the share of a function that has @own_s of @all_s, which @samples found: with two more of
- * the function, and two of others.
- */
-static double slow_sampled(double own_s, double all_s, double samples)
-{
-	double share = own_s < all_s ? own_s / all_s : 1;
-	double hits = share * samples + 2, misses = samples + 4 - hits, n = hits + misses;
-
-	return samples <= 0 ? 0 : all_s * 1.96 * sqrt(hits / n * (misses / n) / n);
-}
-
 /* The margins of @c that are of its samples alone, seconds: of its path, of its savings, of its total. */
 static void slow_samples(const struct cpa_profile *profile, const struct cpa_component_figures *c,
 			 double margin[3])
 {
-	double all_s = 0, path_s = 0, samples = (double)profile->diagnostics.samples, rest = 1;
+	double all_s, path_s, samples = (double)profile->diagnostics.samples, rest = 1;
 
 	memset(margin, 0, 3 * sizeof(*margin));
-	if (c->kind != CPA_FUNCTION || c->calls || c->slot == CPA_SLOT_UNSAMPLED)
+	if (!slow_is_sampled(c))
 		return;
-	for (size_t i = 0; i < profile->components; i++) {
-		const struct cpa_component_figures *f = &profile->component[i];
-
-		if (f->kind != CPA_FUNCTION || f->calls || f->slot == CPA_SLOT_UNSAMPLED)
-			continue;
-		all_s += f->total_s;
-		path_s += f->critical_path_s;
-	}
+	slow_functions(profile, &all_s, &path_s);
 	if (c->slot == EXAMPLE_KERNEL)
 		rest -= (double)since * profile->tick_s / profile->program.critical_path_s;
 	margin[0] = slow_sampled(c->critical_path_s, path_s * rest,

@@ -21,6 +21,7 @@
 #include "analysis/render/json.h"
 #include "analysis/render/text.h"
 #include "analysis/verdict/rivals.h"
+#include "tests/property/margins_slow.h"
 #include "tests/unit/dump_queues.h"
 #include "tests/unit/dump_windows.h"
 #include "tests/unit/made_profile.h"
@@ -453,19 +454,12 @@ static void test_nonsense(void **state)
 /* What the samples of all functions add to the margin of what @c saves, seconds. */
 static double sampled_s(const struct cpa_component_figures *c)
 {
-	double path_s = 0, total_s = 0, n, p;
+	double path_s, total_s, margin_s;
 
-	for (size_t i = 0; i < profile->components; i++) {
-		const struct cpa_component_figures *f = &profile->component[i];
-
-		if (f->kind != CPA_FUNCTION || f->calls || f->slot == CPA_SLOT_UNSAMPLED)
-			continue;
-		path_s += f->critical_path_s;
-		total_s += f->total_s;
-	}
-	n = (double)profile->diagnostics.samples * fmin(1, path_s / total_s);
-	p = (c->critical_path_s / path_s * n + 2) / (n + 4);
-	return path_s * 1.96 * sqrt(p * (1 - p) / (n + 4)) * c->saved_s / c->critical_path_s;
+	slow_functions(profile, &total_s, &path_s);
+	margin_s = slow_sampled(c->critical_path_s, path_s,
+				(double)profile->diagnostics.samples * fmin(1, path_s / total_s));
+	return margin_s * c->saved_s / c->critical_path_s;
 }
 
 static void test_rivals(void **state)
