@@ -12,6 +12,7 @@
 
 #include "preload/core/alive.h"
 #include "preload/core/worker.h"
+#include "preload/libc/real.h"
 
 #define CPA_NAME_WORDS 2u /* 16 bytes, as the kernel has, the last one 0 */
 
@@ -78,6 +79,9 @@ static inline bool cpa_is_off(void)
 {
 	return cpa_is_off_in(cpa_epoch_seen());
 }
+
+/* Whether to call KEPT(@function) and do nothing else, as profiling is off in @epoch. */
+#define CPA_PASSES(epoch, function) likely(cpa_is_off_in(epoch) && KEPT(function))
 
 /* Enter instrumentation code. NULL: call the original, and nothing else. */
 static inline struct cpa_worker *cpa_enter(void)

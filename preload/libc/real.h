@@ -18,19 +18,35 @@
 /* The address of the original @name, of @version if that exists. Never NULL: see real.c. */
 CPA_HIDDEN void *cpa_real_find(const char *name, const char *version);
 
-#define REAL_VERSION(function, version)                                                \
-	({                                                                             \
-		static __typeof__(&function) real_;                                    \
-		/* Relaxed: every writer stores the same value. */                     \
-		__typeof__(&function) f_ = __atomic_load_n(&real_, __ATOMIC_RELAXED);  \
-                                                                                       \
-		if (unlikely(!f_)) {                                                   \
-			f_ = (__typeof__(&function))cpa_real_find(#function, version); \
-			__atomic_store_n(&real_, f_, __ATOMIC_RELAXED);                \
-		}                                                                      \
-		f_;                                                                    \
+/* Find the original once, and keep it in @real_. */
+#define REAL_IN(real_, function, version)                                               \
+	({                                                                              \
+		/* Relaxed: every writer stores the same value. */                      \
+		__typeof__(&function) f_ = __atomic_load_n(&(real_), __ATOMIC_RELAXED); \
+                                                                                        \
+		if (unlikely(!f_)) {                                                    \
+			f_ = (__typeof__(&function))cpa_real_find(#function, version);  \
+			__atomic_store_n(&(real_), f_, __ATOMIC_RELAXED);               \
+		}                                                                       \
+		f_;                                                                     \
+	})
+#define REAL_VERSION(function, version)             \
+	({                                          \
+		static __typeof__(&function) real_; \
+                                                    \
+		REAL_IN(real_, function, version);  \
 	})
 #define REAL(function) REAL_VERSION(function, NULL)
+
+/*
+ * For a wrapper that mostly calls the original and does nothing else: CPA_KEEP(name) in its file declares where
+ * REAL_KEPT(name), which is REAL(name), keeps it, and KEPT(name) is it, or NULL before the first REAL_KEPT(name). KEPT()
+ * calls nothing, so that the wrapper need not save registers for it.
+ */
+#define CPA_KEEP(function)  static __typeof__(&function) kept_##function
+#define REAL_KEPT(function) REAL_IN(kept_##function, function, NULL)
+/* Relaxed: as in REAL_IN(). */
+#define KEPT(function) __atomic_load_n(&kept_##function, __ATOMIC_RELAXED)
 
 /*
  * The C library keeps an older @version of some functions, which does something else, for programs

@@ -32,6 +32,13 @@
 /* the longest takeover() that is believed, in usual operations: behind it the thread was switched out */
 #define TAKEOVER_MOST 32u
 
+CPA_KEEP(pthread_mutex_lock);
+CPA_KEEP(pthread_mutex_trylock);
+CPA_KEEP(pthread_mutex_unlock);
+CPA_KEEP(mtx_lock);
+CPA_KEEP(mtx_trylock);
+CPA_KEEP(mtx_unlock);
+
 static bool acquired(int ret)
 {
 	return ret == 0 || ret == EOWNERDEAD;
@@ -46,18 +53,23 @@ static bool must_not_try(const pthread_mutex_t *m)
 	return m->__data.__kind & (ROBUST | CEILING);
 }
 
+/* A hint: may be outdated by the time of the call. The original reads the same cache line first. */
+static bool seems_free(const pthread_mutex_t *m)
+{
+	return !__atomic_load_n(&m->__data.__lock, __ATOMIC_RELAXED);
+}
+
 /* The mutex is held by another thread, or must not be tried: the wait begins. Leaves. */
 static void arrive(struct cpa_lock_op *l, const pthread_mutex_t *m)
 {
-	/* Only for the statistics: may be outdated by the time of the call. */
-	l->free = must_not_try(m) && !__atomic_load_n(&m->__data.__lock, __ATOMIC_RELAXED);
+	l->free = must_not_try(m) && seems_free(m); /* for the statistics alone */
 	cpa_lock_arrive(l);
 }
 
 /* The original function, looked up once for all wrappers. */
 static inline int try_lock(pthread_mutex_t *m)
 {
-	return REAL(pthread_mutex_trylock)(m);
+	return REAL_KEPT(pthread_mutex_trylock)(m);
 }
 
 /*
@@ -89,15 +101,15 @@ static int finish(struct cpa_lock_op *l, int ret)
 #define LOCK_OP(worker, mutex, caller) CPA_LOCK_OP(worker, mutex, CPA_MUTEX, caller)
 
 /* Lock @mutex by a try, else by @call, the original, which returns an error number. */
-#define LOCK(mutex, call)                                                       \
-	({                                                                      \
-		pthread_mutex_t *m_ = (mutex);                                  \
-		struct cpa_lock_op l_ = LOCK_OP(cpa_enter(), m_, CPA_CALLER()); \
-		int ret_;                                                       \
-                                                                                \
-		if (unlikely(!try_first(&l_, m_, &ret_)))                       \
-			ret_ = (call);                                          \
-		finish(&l_, ret_);                                              \
+#define LOCK(mutex, caller, call)                                           \
+	({                                                                  \
+		pthread_mutex_t *m_ = (mutex);                              \
+		struct cpa_lock_op l_ = LOCK_OP(cpa_enter(), m_, (caller)); \
+		int ret_;                                                   \
+                                                                            \
+		if (unlikely(!try_first(&l_, m_, &ret_)))                   \
+			ret_ = (call);                                      \
+		finish(&l_, ret_);                                          \
 	})
 
 /* The rest of a lock call after the mutex was locked. */
@@ -162,7 +174,7 @@ static bool awaited(const struct cpa_op *op, pthread_mutex_t *m)
 		for (unsigned i = 0; i < PAUSES; i++)
 			cpa_arch_pause();
 		/* Relaxed: the try decides. */
-		if (!__atomic_load_n(&m->__data.__lock, __ATOMIC_RELAXED) && !try_lock(m))
+		if (seems_free(m) && !try_lock(m))
 			return true;
 	} while (cpa_clock_now() - op->arrived < limit);
 	return false;
@@ -176,23 +188,31 @@ static __attribute__((noinline)) int wait_for(struct cpa_worker *w, pthread_mute
 
 	arrive(&l, m);
 	if (!awaited(&l.op, m))
-		return finish(&l, REAL(pthread_mutex_lock)(m));
+		return finish(&l, REAL_KEPT(pthread_mutex_lock)(m));
 	take_over(&l);
 	return 0;
 }
 
 /* A lock call that began while profiling was off has returned @ret. */
-static inline int lock_begun(pthread_mutex_t *m, int ret, uint64_t caller)
+static __attribute__((noinline)) int lock_begun(pthread_mutex_t *m, int ret, uint64_t caller)
 {
-	if (unlikely(!cpa_is_off()) && acquired(ret))
+	if (acquired(ret))
 		cpa_lock_begun(m, CPA_MUTEX, caller, true);
 	return ret;
 }
 
-/* pthread_mutex_lock() while profiling is off. */
-static inline int lock_off(pthread_mutex_t *m, uint64_t caller)
+/* pthread_mutex_lock() while profiling is off. KEPT(pthread_mutex_lock) is not NULL. */
+static __attribute__((noinline)) int lock_off(pthread_mutex_t *m, uint64_t caller)
 {
-	return lock_begun(m, REAL(pthread_mutex_lock)(m), caller);
+	int ret = KEPT(pthread_mutex_lock)(m);
+
+	return likely(cpa_is_off()) ? ret : lock_begun(m, ret, caller);
+}
+
+/* pthread_mutex_lock() of a thread that cannot enter our code. */
+static int lock_outside(pthread_mutex_t *m, uint64_t caller)
+{
+	return lock_begun(m, REAL_KEPT(pthread_mutex_lock)(m), caller);
 }
 
 static __attribute__((noinline)) int lock(pthread_mutex_t *m, uint64_t caller)
@@ -200,7 +220,7 @@ static __attribute__((noinline)) int lock(pthread_mutex_t *m, uint64_t caller)
 	struct cpa_worker *w = cpa_enter();
 
 	if (unlikely(!w))
-		return lock_off(m, caller);
+		return lock_outside(m, caller);
 	if (unlikely(must_not_try(m)) || unlikely(try_lock(m)))
 		return wait_for(w, m, caller);
 	cpa_lock_got(w, m, CPA_MUTEX, caller);
@@ -212,7 +232,7 @@ static __attribute__((noinline)) int lock_contended(pthread_mutex_t *m, uint64_t
 {
 	struct cpa_worker *w = cpa_enter();
 
-	return likely(w) ? wait_for(w, m, caller) : lock_off(m, caller);
+	return likely(w) ? wait_for(w, m, caller) : lock_outside(m, caller);
 }
 
 /* lock() of a mutex with shadow @o. */
@@ -226,21 +246,31 @@ static __attribute__((noinline)) int lock_known(struct cpa_object *o, pthread_mu
 	return 0;
 }
 
+/* pthread_mutex_lock(), unless profiling is off and the original is known. */
+static __attribute__((noinline)) int lock_on(pthread_mutex_t *m, uint64_t epoch, uint64_t caller)
+{
+	struct cpa_object *o = cpa_lock_known(m, CPA_MUTEX, epoch);
+
+	if (unlikely(!o || must_not_try(m)))
+		return lock(m, caller);
+	if (!cpa_lock_is_used(o))
+		return lock_known(o, m, caller);
+	if (likely(!try_lock(m)))
+		return likely(cpa_lock_enter_untimed(o)) ? 0 : locked(m, caller);
+	return lock_contended(m, caller);
+}
+
+/*
+ * While profiling is off a lock that seems to be free is left to the original, and so not looked at behind it: if
+ * another thread is faster, the next part does not know what this one waits for.
+ */
 CPA_EXPORT int pthread_mutex_lock(pthread_mutex_t *m)
 {
 	uint64_t epoch = cpa_epoch_seen();
-	struct cpa_object *o;
 
-	if (cpa_is_off_in(epoch))
-		return lock_off(m, CPA_CALLER());
-	o = cpa_lock_known(m, CPA_MUTEX, epoch);
-	if (unlikely(!o || must_not_try(m)))
-		return lock(m, CPA_CALLER());
-	if (!cpa_lock_is_used(o))
-		return lock_known(o, m, CPA_CALLER());
-	if (likely(!try_lock(m)))
-		return likely(cpa_lock_enter_untimed(o)) ? 0 : locked(m, CPA_CALLER());
-	return lock_contended(m, CPA_CALLER());
+	if (!CPA_PASSES(epoch, pthread_mutex_lock))
+		return lock_on(m, epoch, CPA_CALLER());
+	return likely(seems_free(m)) ? KEPT(pthread_mutex_lock)(m) : lock_off(m, CPA_CALLER());
 }
 
 /* A try has returned @ret. */
@@ -258,7 +288,7 @@ static __attribute__((noinline)) void tried(pthread_mutex_t *m, int ret, uint64_
 
 CPA_EXPORT int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *until)
 {
-	return LOCK(m, REAL(pthread_mutex_timedlock)(m, until));
+	return LOCK(m, CPA_CALLER(), REAL(pthread_mutex_timedlock)(m, until));
 }
 
 CPA_EXPORT int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock,
@@ -266,23 +296,26 @@ CPA_EXPORT int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock,
 {
 	if (unlikely(cpa_deadline_clock_refused(clock)))
 		return REAL(pthread_mutex_clocklock)(m, clock, until);
-	return LOCK(m, REAL(pthread_mutex_clocklock)(m, clock, until));
+	return LOCK(m, CPA_CALLER(), REAL(pthread_mutex_clocklock)(m, clock, until));
+}
+
+static __attribute__((noinline)) int trylock_on(pthread_mutex_t *m, uint64_t epoch, uint64_t caller)
+{
+	struct cpa_object *mine = cpa_lock_used(m, CPA_MUTEX, epoch);
+	int ret = try_lock(m);
+
+	if (likely(mine && !ret) && likely(cpa_lock_enter_untimed(mine)))
+		return 0;
+	tried(m, ret, caller);
+	return ret;
 }
 
 CPA_EXPORT int pthread_mutex_trylock(pthread_mutex_t *m)
 {
 	uint64_t epoch = cpa_epoch_seen();
-	struct cpa_object *mine;
-	int ret;
 
-	if (cpa_is_off_in(epoch))
-		return try_lock(m);
-	mine = cpa_lock_used(m, CPA_MUTEX, epoch);
-	ret = try_lock(m);
-	if (likely(mine && !ret) && likely(cpa_lock_enter_untimed(mine)))
-		return 0;
-	tried(m, ret, CPA_CALLER());
-	return ret;
+	return CPA_PASSES(epoch, pthread_mutex_trylock) ? KEPT(pthread_mutex_trylock)(m) :
+							  trylock_on(m, epoch, CPA_CALLER());
 }
 
 static __attribute__((noinline)) void unlocking(pthread_mutex_t *m, uint64_t caller)
@@ -293,19 +326,23 @@ static __attribute__((noinline)) void unlocking(pthread_mutex_t *m, uint64_t cal
 		cpa_lock_exit(w, m, CPA_MUTEX, caller);
 }
 
+static __attribute__((noinline)) int unlock_on(pthread_mutex_t *m, uint64_t epoch, uint64_t caller)
+{
+	struct cpa_object *o = cpa_lock_known(m, CPA_MUTEX, epoch);
+
+	if (unlikely(!o))
+		unlocking(m, caller);
+	else if (!cpa_lock_is_used(o) || !cpa_lock_exit_untimed(o))
+		cpa_lock_exit_known(o, caller);
+	return REAL_KEPT(pthread_mutex_unlock)(m);
+}
+
 CPA_EXPORT int pthread_mutex_unlock(pthread_mutex_t *m)
 {
 	uint64_t epoch = cpa_epoch_seen();
-	struct cpa_object *o;
 
-	if (cpa_is_off_in(epoch))
-		return REAL(pthread_mutex_unlock)(m);
-	o = cpa_lock_known(m, CPA_MUTEX, epoch);
-	if (unlikely(!o))
-		unlocking(m, CPA_CALLER());
-	else if (!cpa_lock_is_used(o) || !cpa_lock_exit_untimed(o))
-		cpa_lock_exit_known(o, CPA_CALLER());
-	return REAL(pthread_mutex_unlock)(m);
+	return CPA_PASSES(epoch, pthread_mutex_unlock) ? KEPT(pthread_mutex_unlock)(m) :
+							 unlock_on(m, epoch, CPA_CALLER());
 }
 
 CPA_EXPORT int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *attr)
@@ -334,42 +371,62 @@ CPA_EXPORT int pthread_mutex_destroy(pthread_mutex_t *m)
 	return ret;
 }
 
-CPA_EXPORT int mtx_lock(mtx_t *m)
+static __attribute__((noinline)) int c11_lock_on(mtx_t *m, uint64_t caller)
 {
 	int ret = thrd_success;
 
 	if (cpa_is_off()) {
-		ret = REAL(mtx_lock)(m);
-		lock_begun(MUTEX(m), cpa_c11_posix(ret), CPA_CALLER());
+		ret = REAL_KEPT(mtx_lock)(m);
+		if (unlikely(!cpa_is_off()))
+			lock_begun(MUTEX(m), cpa_c11_posix(ret), caller);
 		return ret;
 	}
-	LOCK(MUTEX(m), cpa_c11_posix(ret = REAL(mtx_lock)(m)));
+	LOCK(MUTEX(m), caller, cpa_c11_posix(ret = REAL_KEPT(mtx_lock)(m)));
 	return ret;
+}
+
+CPA_EXPORT int mtx_lock(mtx_t *m)
+{
+	return CPA_PASSES(cpa_epoch_seen(), mtx_lock) && likely(seems_free(MUTEX(m))) ?
+		       KEPT(mtx_lock)(m) :
+		       c11_lock_on(m, CPA_CALLER());
 }
 
 CPA_EXPORT int mtx_timedlock(mtx_t *restrict m, const struct timespec *restrict until)
 {
 	int ret = thrd_success;
 
-	LOCK(MUTEX(m), cpa_c11_posix(ret = REAL(mtx_timedlock)(m, until)));
+	LOCK(MUTEX(m), CPA_CALLER(), cpa_c11_posix(ret = REAL(mtx_timedlock)(m, until)));
+	return ret;
+}
+
+static __attribute__((noinline)) int c11_trylock_on(mtx_t *m, uint64_t caller)
+{
+	bool off = cpa_is_off();
+	int ret = REAL_KEPT(mtx_trylock)(m);
+
+	if (!off)
+		tried(MUTEX(m), cpa_c11_posix(ret), caller);
 	return ret;
 }
 
 CPA_EXPORT int mtx_trylock(mtx_t *m)
 {
-	bool off = cpa_is_off();
-	int ret = REAL(mtx_trylock)(m);
+	return CPA_PASSES(cpa_epoch_seen(), mtx_trylock) ? KEPT(mtx_trylock)(m) :
+							   c11_trylock_on(m, CPA_CALLER());
+}
 
-	if (!off)
-		tried(MUTEX(m), cpa_c11_posix(ret), CPA_CALLER());
-	return ret;
+static __attribute__((noinline)) int c11_unlock_on(mtx_t *m, uint64_t caller)
+{
+	if (!cpa_is_off())
+		unlocking(MUTEX(m), caller);
+	return REAL_KEPT(mtx_unlock)(m);
 }
 
 CPA_EXPORT int mtx_unlock(mtx_t *m)
 {
-	if (!cpa_is_off())
-		unlocking(MUTEX(m), CPA_CALLER());
-	return REAL(mtx_unlock)(m);
+	return CPA_PASSES(cpa_epoch_seen(), mtx_unlock) ? KEPT(mtx_unlock)(m) :
+							  c11_unlock_on(m, CPA_CALLER());
 }
 
 CPA_EXPORT int mtx_init(mtx_t *m, int type)

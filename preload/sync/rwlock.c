@@ -18,6 +18,12 @@
 #include "preload/libc/real.h"
 #include "shadow/store/epoch.h"
 
+CPA_KEEP(pthread_rwlock_rdlock);
+CPA_KEEP(pthread_rwlock_tryrdlock);
+CPA_KEEP(pthread_rwlock_wrlock);
+CPA_KEEP(pthread_rwlock_trywrlock);
+CPA_KEEP(pthread_rwlock_unlock);
+
 #define LOCK_OP(worker, rwlock, caller) CPA_LOCK_OP(worker, rwlock, CPA_RWLOCK, caller)
 
 static struct cpa_read_use *use_of(struct cpa_worker *w, const struct cpa_object *o)
@@ -257,28 +263,28 @@ static __attribute__((noinline)) int write_begun(const pthread_rwlock_t *l, uint
 	return write_finish(&op, 0);
 }
 
-/* A call that began while profiling was off has returned @ret: go on by @begun if a part began. */
-#define BEGUN(rwlock, ret, begun)                                                      \
-	({                                                                             \
-		int got_ = (ret);                                                      \
-                                                                                       \
-		unlikely(!got_ && !cpa_is_off()) ? begun(rwlock, CPA_CALLER()) : got_; \
+/* @call while profiling is off. If a part has begun and it got the lock, @begun goes on. */
+#define CALL_OFF(rwlock, caller, call, begun)                                    \
+	({                                                                       \
+		int ret_ = (call);                                               \
+                                                                                 \
+		likely(ret_ || cpa_is_off()) ? ret_ : begun((rwlock), (caller)); \
 	})
 
 /*
  * Take the lock with @try. If it is not free, or profiling is off, use @call. If the try fails for
  * another reason (deadlock, too many readers), @call decides, too.
  */
-#define ACQUIRE(rwlock, try, call, finish)                                          \
-	({                                                                          \
-		struct cpa_lock_op l_ = LOCK_OP(cpa_enter(), rwlock, CPA_CALLER()); \
-		int ret_ = l_.op.w ? REAL(try)(rwlock) : EBUSY;                     \
-                                                                                    \
-		if (unlikely(ret_)) {                                               \
-			cpa_lock_arrive(&l_);                                       \
-			ret_ = (call);                                              \
-		}                                                                   \
-		finish(&l_, ret_);                                                  \
+#define ACQUIRE(rwlock, caller, try, call, finish)                              \
+	({                                                                      \
+		struct cpa_lock_op l_ = LOCK_OP(cpa_enter(), rwlock, (caller)); \
+		int ret_ = l_.op.w ? REAL_KEPT(try)(rwlock) : EBUSY;            \
+                                                                                \
+		if (unlikely(ret_)) {                                           \
+			cpa_lock_arrive(&l_);                                   \
+			ret_ = (call);                                          \
+		}                                                               \
+		finish(&l_, ret_);                                              \
 	})
 
 /* After a try of rdlock() that returned @ret: wait for the lock, or count that it was got. */
@@ -288,31 +294,38 @@ static __attribute__((noinline)) int read_lock(pthread_rwlock_t *l, int ret, uin
 
 	if (ret) {
 		cpa_lock_arrive(&op);
-		ret = REAL(pthread_rwlock_rdlock)(l);
+		ret = REAL_KEPT(pthread_rwlock_rdlock)(l);
 	} else if (unlikely(!op.op.w)) {
 		return 0;
 	}
 	return read_finish(&op, ret);
 }
 
-CPA_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t *l)
+static __attribute__((noinline)) int rdlock_off(pthread_rwlock_t *l, uint64_t caller)
 {
-	int ret;
+	return CALL_OFF(l, caller, REAL_KEPT(pthread_rwlock_rdlock)(l), read_begun);
+}
 
-	if (cpa_is_off())
-		return BEGUN(l, REAL(pthread_rwlock_rdlock)(l), read_begun);
-	ret = REAL(pthread_rwlock_tryrdlock)(l);
+static __attribute__((noinline)) int rdlock_on(pthread_rwlock_t *l, uint64_t caller)
+{
+	int ret = REAL_KEPT(pthread_rwlock_tryrdlock)(l);
+
 	if (likely(!ret) && enter_untimed(l))
 		return 0;
-	return read_lock(l, ret, CPA_CALLER());
+	return read_lock(l, ret, caller);
+}
+
+CPA_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t *l)
+{
+	return likely(cpa_is_off()) ? rdlock_off(l, CPA_CALLER()) : rdlock_on(l, CPA_CALLER());
 }
 
 CPA_EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t *l, const struct timespec *until)
 {
 	if (unlikely(cpa_deadline_refused(CLOCK_REALTIME, until)))
 		return REAL(pthread_rwlock_timedrdlock)(l, until);
-	return ACQUIRE(l, pthread_rwlock_tryrdlock, REAL(pthread_rwlock_timedrdlock)(l, until),
-		       read_finish);
+	return ACQUIRE(l, CPA_CALLER(), pthread_rwlock_tryrdlock,
+		       REAL(pthread_rwlock_timedrdlock)(l, until), read_finish);
 }
 
 CPA_EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t *l, clockid_t clock,
@@ -320,19 +333,15 @@ CPA_EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t *l, clockid_t clock,
 {
 	if (unlikely(cpa_deadline_refused(clock, until)))
 		return REAL(pthread_rwlock_clockrdlock)(l, clock, until);
-	return ACQUIRE(l, pthread_rwlock_tryrdlock,
+	return ACQUIRE(l, CPA_CALLER(), pthread_rwlock_tryrdlock,
 		       REAL(pthread_rwlock_clockrdlock)(l, clock, until), read_finish);
 }
 
-CPA_EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t *l)
+static __attribute__((noinline)) int tryrdlock_on(pthread_rwlock_t *l, uint64_t caller)
 {
-	struct cpa_lock_op op = LOCK_OP(NULL, l, CPA_CALLER());
-	int ret;
+	struct cpa_lock_op op = LOCK_OP(cpa_enter(), l, caller);
+	int ret = REAL_KEPT(pthread_rwlock_tryrdlock)(l);
 
-	if (cpa_is_off())
-		return REAL(pthread_rwlock_tryrdlock)(l);
-	op.op.w = cpa_enter();
-	ret = REAL(pthread_rwlock_tryrdlock)(l);
 	if (unlikely(!op.op.w))
 		return ret;
 	if (likely(!ret))
@@ -342,19 +351,35 @@ CPA_EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t *l)
 	return ret;
 }
 
+CPA_EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t *l)
+{
+	return CPA_PASSES(cpa_epoch_seen(), pthread_rwlock_tryrdlock) ?
+		       KEPT(pthread_rwlock_tryrdlock)(l) :
+		       tryrdlock_on(l, CPA_CALLER());
+}
+
+static __attribute__((noinline)) int wrlock_off(pthread_rwlock_t *l, uint64_t caller)
+{
+	return CALL_OFF(l, caller, REAL_KEPT(pthread_rwlock_wrlock)(l), write_begun);
+}
+
+static __attribute__((noinline)) int wrlock_on(pthread_rwlock_t *l, uint64_t caller)
+{
+	return ACQUIRE(l, caller, pthread_rwlock_trywrlock, REAL_KEPT(pthread_rwlock_wrlock)(l),
+		       write_finish);
+}
+
 CPA_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *l)
 {
-	if (cpa_is_off())
-		return BEGUN(l, REAL(pthread_rwlock_wrlock)(l), write_begun);
-	return ACQUIRE(l, pthread_rwlock_trywrlock, REAL(pthread_rwlock_wrlock)(l), write_finish);
+	return likely(cpa_is_off()) ? wrlock_off(l, CPA_CALLER()) : wrlock_on(l, CPA_CALLER());
 }
 
 CPA_EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t *l, const struct timespec *until)
 {
 	if (unlikely(cpa_deadline_refused(CLOCK_REALTIME, until)))
 		return REAL(pthread_rwlock_timedwrlock)(l, until);
-	return ACQUIRE(l, pthread_rwlock_trywrlock, REAL(pthread_rwlock_timedwrlock)(l, until),
-		       write_finish);
+	return ACQUIRE(l, CPA_CALLER(), pthread_rwlock_trywrlock,
+		       REAL(pthread_rwlock_timedwrlock)(l, until), write_finish);
 }
 
 CPA_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t *l, clockid_t clock,
@@ -362,19 +387,15 @@ CPA_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t *l, clockid_t clock,
 {
 	if (unlikely(cpa_deadline_refused(clock, until)))
 		return REAL(pthread_rwlock_clockwrlock)(l, clock, until);
-	return ACQUIRE(l, pthread_rwlock_trywrlock,
+	return ACQUIRE(l, CPA_CALLER(), pthread_rwlock_trywrlock,
 		       REAL(pthread_rwlock_clockwrlock)(l, clock, until), write_finish);
 }
 
-CPA_EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t *l)
+static __attribute__((noinline)) int trywrlock_on(pthread_rwlock_t *l, uint64_t caller)
 {
-	struct cpa_lock_op op = LOCK_OP(NULL, l, CPA_CALLER());
-	int ret;
+	struct cpa_lock_op op = LOCK_OP(cpa_enter(), l, caller);
+	int ret = REAL_KEPT(pthread_rwlock_trywrlock)(l);
 
-	if (cpa_is_off())
-		return REAL(pthread_rwlock_trywrlock)(l);
-	op.op.w = cpa_enter();
-	ret = REAL(pthread_rwlock_trywrlock)(l);
 	if (unlikely(!op.op.w))
 		return ret;
 	if (likely(!ret))
@@ -382,6 +403,13 @@ CPA_EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t *l)
 	else
 		cpa_lock_refused(&op);
 	return ret;
+}
+
+CPA_EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t *l)
+{
+	return CPA_PASSES(cpa_epoch_seen(), pthread_rwlock_trywrlock) ?
+		       KEPT(pthread_rwlock_trywrlock)(l) :
+		       trywrlock_on(l, CPA_CALLER());
 }
 
 static __attribute__((noinline)) void unlocking(pthread_rwlock_t *l, uint64_t caller)
@@ -400,11 +428,18 @@ static __attribute__((noinline)) void unlocking(pthread_rwlock_t *l, uint64_t ca
 		cpa_lock_exit(w, l, CPA_RWLOCK, caller);
 }
 
-CPA_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *l)
+static __attribute__((noinline)) int unlock_on(pthread_rwlock_t *l, uint64_t caller)
 {
 	if (!cpa_is_off() && !exit_untimed(l))
-		unlocking(l, CPA_CALLER());
-	return REAL(pthread_rwlock_unlock)(l);
+		unlocking(l, caller);
+	return REAL_KEPT(pthread_rwlock_unlock)(l);
+}
+
+CPA_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *l)
+{
+	return CPA_PASSES(cpa_epoch_seen(), pthread_rwlock_unlock) ?
+		       KEPT(pthread_rwlock_unlock)(l) :
+		       unlock_on(l, CPA_CALLER());
 }
 
 CPA_EXPORT int pthread_rwlock_init(pthread_rwlock_t *l, const pthread_rwlockattr_t *attr)

@@ -21,14 +21,17 @@
 #include "shadow/store/epoch.h"
 #include "shadow/edge/fifo.h"
 
+CPA_KEEP(sem_trywait);
+CPA_KEEP(sem_post);
+
 struct sem_op {
 	struct cpa_op op;
 	sem_t *sem;
 };
 
-#define SEM_OP(worker, s)                                        \
-	{                                                        \
-		.op = CPA_OP((worker), CPA_CALLER()), .sem = (s) \
+#define SEM_OP(worker, s, caller)                            \
+	{                                                    \
+		.op = CPA_OP((worker), (caller)), .sem = (s) \
 	}
 
 /*
@@ -129,7 +132,7 @@ static bool try_first(struct sem_op *s)
 
 	if (unlikely(!s->op.w))
 		return false;
-	if (likely(!REAL(sem_trywait)(s->sem)))
+	if (likely(!REAL_KEPT(sem_trywait)(s->sem)))
 		return true;
 	errno = err;
 	arrive(s, object_of(s, 0));
@@ -138,54 +141,52 @@ static bool try_first(struct sem_op *s)
 }
 
 /* sem_wait() is a cancellation point also if it does not block. */
-#define WAIT(sem, call)                                        \
-	({                                                     \
-		struct sem_op op_;                             \
-                                                               \
-		pthread_testcancel();                          \
-		op_ = (struct sem_op)SEM_OP(cpa_enter(), sem); \
-		finish(&op_, try_first(&op_) ? 0 : (call));    \
+#define WAIT(sem, caller, call)                                          \
+	({                                                               \
+		struct sem_op op_;                                       \
+                                                                         \
+		pthread_testcancel();                                    \
+		op_ = (struct sem_op)SEM_OP(cpa_enter(), sem, (caller)); \
+		finish(&op_, try_first(&op_) ? 0 : (call));              \
 	})
 
-/* sem_wait() while profiling is off. */
-static inline int wait_off(sem_t *s, uint64_t caller)
+static __attribute__((noinline)) int wait_off(sem_t *s, uint64_t caller)
 {
 	int ret = REAL(sem_wait)(s);
-	struct sem_op op = { .op = CPA_OP(NULL, caller), .sem = s };
+	struct sem_op op = SEM_OP(NULL, s, caller);
 
 	return likely(cpa_is_off()) ? ret : finish(&op, ret);
 }
 
+static __attribute__((noinline)) int wait_on(sem_t *s, uint64_t caller)
+{
+	return WAIT(s, caller, REAL(sem_wait)(s));
+}
+
 CPA_EXPORT int sem_wait(sem_t *s)
 {
-	if (cpa_is_off())
-		return wait_off(s, CPA_CALLER());
-	return WAIT(s, REAL(sem_wait)(s));
+	return likely(cpa_is_off()) ? wait_off(s, CPA_CALLER()) : wait_on(s, CPA_CALLER());
 }
 
 CPA_EXPORT int sem_timedwait(sem_t *s, const struct timespec *until)
 {
 	if (unlikely(cpa_deadline_refused(CLOCK_REALTIME, until)))
 		return REAL(sem_timedwait)(s, until);
-	return WAIT(s, REAL(sem_timedwait)(s, until));
+	return WAIT(s, CPA_CALLER(), REAL(sem_timedwait)(s, until));
 }
 
 CPA_EXPORT int sem_clockwait(sem_t *s, clockid_t clock, const struct timespec *until)
 {
 	if (unlikely(cpa_deadline_refused(clock, until)))
 		return REAL(sem_clockwait)(s, clock, until);
-	return WAIT(s, REAL(sem_clockwait)(s, clock, until));
+	return WAIT(s, CPA_CALLER(), REAL(sem_clockwait)(s, clock, until));
 }
 
-CPA_EXPORT int sem_trywait(sem_t *s)
+static __attribute__((noinline)) int trywait_on(sem_t *s, uint64_t caller)
 {
-	struct sem_op op = SEM_OP(NULL, s);
-	int ret;
+	struct sem_op op = SEM_OP(cpa_enter(), s, caller);
+	int ret = REAL_KEPT(sem_trywait)(s);
 
-	if (cpa_is_off())
-		return REAL(sem_trywait)(s);
-	op.op.w = cpa_enter();
-	ret = REAL(sem_trywait)(s);
 	if (unlikely(!op.op.w) || !cpa_op_back(&op.op))
 		return ret;
 	if (likely(!ret)) {
@@ -193,10 +194,16 @@ CPA_EXPORT int sem_trywait(sem_t *s)
 	} else {
 		const struct cpa_object *o = object_of(&op, 0);
 
-		cpa_event(op.op.w, CPA_EV_TRY_FAILED, op.op.caller, o ? o->class : 0);
+		cpa_event(op.op.w, CPA_EV_TRY_FAILED, caller, o ? o->class : 0);
 		cpa_op_done(&op.op);
 	}
 	return ret;
+}
+
+CPA_EXPORT int sem_trywait(sem_t *s)
+{
+	return CPA_PASSES(cpa_epoch_seen(), sem_trywait) ? KEPT(sem_trywait)(s) :
+							   trywait_on(s, CPA_CALLER());
 }
 
 /* The thread is about to post. */
@@ -214,16 +221,20 @@ static __attribute__((noinline)) void posting(sem_t *s, uint64_t caller)
 	cpa_done(w);
 }
 
-CPA_EXPORT int sem_post(sem_t *s)
+static __attribute__((noinline)) int post_on(sem_t *s, uint64_t caller)
 {
 	int ret;
 
-	if (cpa_is_off())
-		return REAL(sem_post)(s);
-	posting(s, CPA_CALLER());
-	ret = REAL(sem_post)(s);
+	posting(s, caller);
+	ret = REAL_KEPT(sem_post)(s);
 	cpa_woke();
 	return ret;
+}
+
+CPA_EXPORT int sem_post(sem_t *s)
+{
+	return CPA_PASSES(cpa_epoch_seen(), sem_post) ? KEPT(sem_post)(s) :
+							post_on(s, CPA_CALLER());
 }
 
 /* The first @value tokens of a semaphore depend on nothing. */

@@ -8,6 +8,9 @@
 #include "preload/core/window.h"
 #include "preload/libc/real.h"
 
+CPA_KEEP(pthread_spin_trylock);
+CPA_KEEP(pthread_spin_unlock);
+
 #define LOCK_OP(worker, spin, caller) CPA_LOCK_OP(worker, spin, CPA_SPIN, caller)
 
 /* The wait of pthread_spin_lock() while profiling is off: a sample of it must not be taken for work in a part. */
@@ -43,47 +46,46 @@ static __attribute__((noinline)) int lock(pthread_spinlock_t *s, bool has, uint6
 	return ret;
 }
 
-/* pthread_spin_lock() while profiling is off. */
-static inline int lock_off(pthread_spinlock_t *s, uint64_t caller)
+/* pthread_spin_lock() while profiling is off, of a lock of which a try has just failed. */
+static __attribute__((noinline)) int wait_off(pthread_spinlock_t *s, uint64_t caller)
 {
-	int ret = REAL(pthread_spin_trylock)(s);
+	int ret = spin_off(s);
 
-	if (ret)
-		ret = spin_off(s);
-	if (unlikely(!cpa_is_off()) && !ret)
+	if (!ret)
 		cpa_lock_begun((const void *)s, CPA_SPIN, caller, true);
 	return ret;
+}
+
+/* pthread_spin_lock(), unless profiling is off and its original is known. */
+static __attribute__((noinline)) int lock_on(pthread_spinlock_t *s, uint64_t epoch, uint64_t caller)
+{
+	struct cpa_object *o = cpa_lock_known((const void *)s, CPA_SPIN, epoch);
+	bool used = o && cpa_lock_is_used(o), has;
+
+	if (o && !used)
+		cpa_lock_fetch(o);
+	has = !REAL_KEPT(pthread_spin_trylock)(s);
+	if (unlikely(!o || !has))
+		return lock(s, has, caller);
+	if (!used || unlikely(!cpa_lock_enter_untimed(o)))
+		cpa_lock_got_known(o, (const void *)s, caller);
+	return 0;
 }
 
 CPA_EXPORT int pthread_spin_lock(pthread_spinlock_t *s)
 {
 	uint64_t epoch = cpa_epoch_seen();
-	struct cpa_object *o;
-	bool used, has;
 
-	if (cpa_is_off_in(epoch))
-		return lock_off(s, CPA_CALLER());
-	o = cpa_lock_known((const void *)s, CPA_SPIN, epoch);
-	used = o && cpa_lock_is_used(o);
-	if (o && !used)
-		cpa_lock_fetch(o);
-	has = !REAL(pthread_spin_trylock)(s);
-	if (unlikely(!o || !has))
-		return lock(s, has, CPA_CALLER());
-	if (!used || unlikely(!cpa_lock_enter_untimed(o)))
-		cpa_lock_got_known(o, (const void *)s, CPA_CALLER());
-	return 0;
+	if (!CPA_PASSES(epoch, pthread_spin_trylock))
+		return lock_on(s, epoch, CPA_CALLER());
+	return likely(!KEPT(pthread_spin_trylock)(s)) ? 0 : wait_off(s, CPA_CALLER());
 }
 
-CPA_EXPORT int pthread_spin_trylock(pthread_spinlock_t *s)
+static __attribute__((noinline)) int trylock_on(pthread_spinlock_t *s, uint64_t caller)
 {
-	struct cpa_lock_op l = LOCK_OP(NULL, s, CPA_CALLER());
-	int ret;
+	struct cpa_lock_op l = LOCK_OP(cpa_enter(), s, caller);
+	int ret = REAL_KEPT(pthread_spin_trylock)(s);
 
-	if (cpa_is_off())
-		return REAL(pthread_spin_trylock)(s);
-	l.op.w = cpa_enter();
-	ret = REAL(pthread_spin_trylock)(s);
 	if (unlikely(!l.op.w))
 		return ret;
 	if (likely(!ret))
@@ -91,6 +93,12 @@ CPA_EXPORT int pthread_spin_trylock(pthread_spinlock_t *s)
 	else
 		cpa_lock_refused(&l);
 	return ret;
+}
+
+CPA_EXPORT int pthread_spin_trylock(pthread_spinlock_t *s)
+{
+	return CPA_PASSES(cpa_epoch_seen(), pthread_spin_trylock) ? KEPT(pthread_spin_trylock)(s) :
+								    trylock_on(s, CPA_CALLER());
 }
 
 static __attribute__((noinline)) void unlocking(pthread_spinlock_t *s, uint64_t caller)
@@ -101,19 +109,24 @@ static __attribute__((noinline)) void unlocking(pthread_spinlock_t *s, uint64_t 
 		cpa_lock_exit(w, (const void *)s, CPA_SPIN, caller);
 }
 
+static __attribute__((noinline)) int unlock_on(pthread_spinlock_t *s, uint64_t epoch,
+					       uint64_t caller)
+{
+	struct cpa_object *o = cpa_lock_known((const void *)s, CPA_SPIN, epoch);
+
+	if (unlikely(!o))
+		unlocking(s, caller);
+	else if (!cpa_lock_is_used(o) || !cpa_lock_exit_untimed(o))
+		cpa_lock_exit_known(o, caller);
+	return REAL_KEPT(pthread_spin_unlock)(s);
+}
+
 CPA_EXPORT int pthread_spin_unlock(pthread_spinlock_t *s)
 {
 	uint64_t epoch = cpa_epoch_seen();
-	struct cpa_object *o;
 
-	if (cpa_is_off_in(epoch))
-		return REAL(pthread_spin_unlock)(s);
-	o = cpa_lock_known((const void *)s, CPA_SPIN, epoch);
-	if (unlikely(!o))
-		unlocking(s, CPA_CALLER());
-	else if (!cpa_lock_is_used(o) || !cpa_lock_exit_untimed(o))
-		cpa_lock_exit_known(o, CPA_CALLER());
-	return REAL(pthread_spin_unlock)(s);
+	return CPA_PASSES(epoch, pthread_spin_unlock) ? KEPT(pthread_spin_unlock)(s) :
+							unlock_on(s, epoch, CPA_CALLER());
 }
 
 CPA_EXPORT int pthread_spin_init(pthread_spinlock_t *s, int shared)

@@ -37,8 +37,8 @@ VECTORS = {"memcpy", "memmove", "memset"}
 # 20 samples a second: more would come in every round of single steps, which take their time. 0 where what a sample
 # has found would be shared out at each event.
 BUDGETS = [
-    ("private", "20", 181, LOCK, "an untimed lock and unlock, nobody else takes the mutex"),
-    ("again", "20", 181, LOCK, "the same, of a mutex that another thread had taken"),
+    ("private", "20", 199, LOCK, "an untimed lock and unlock, nobody else takes the mutex"),
+    ("again", "20", 199, LOCK, "the same, of a mutex that another thread had taken"),
     ("private", "0", 752, LOCK, "a timed lock and unlock"),
     ("live", "0", 1690, LIVE, "init, lock, unlock and destroy of a mutex"),
     ("hand-off", "0", 1453, LOCK | VECTORS, "lock and unlock after another thread's"),
@@ -58,14 +58,14 @@ BUDGETS = [
 ANNOTATION = 3  # load, test, branch
 # While profiling is off: a test of one word before the original, and behind it if that may block.
 OFF = [
-    ("private", 48, "a lock and unlock"),
-    ("try", 40, "a try and unlock"),
-    ("spin", 46, "a spin lock and unlock"),
-    ("read", 55, "a lock for reading and unlock"),
-    ("write", 51, "a lock for writing and unlock"),
-    ("post-wait", 49, "a post and wait for a semaphore"),
+    ("private", 21, "a lock and unlock"),
+    ("try", 18, "a try and unlock"),
+    ("spin", 26, "a spin lock and unlock"),
+    ("read", 37, "a lock for reading and unlock"),
+    ("write", 37, "a lock for writing and unlock"),
+    ("post-wait", 43, "a post and wait for a semaphore"),
     ("signal", 14, "a signal of a condition"),
-    ("c11", 45, "a lock and unlock of C11"),
+    ("c11", 21, "a lock and unlock of C11"),
     ("futex-wake", 82, "a futex wake through syscall()"),
     ("plain-read", 90, "a read of what is no stream"),
     ("pipe", 542, "a write and read of a pipe"),
