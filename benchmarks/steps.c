@@ -29,6 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/rseq.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <threads.h>
 #include <time.h>
@@ -214,7 +215,7 @@ static void annotation(void)
 	CPA_HAPPENS_BEFORE(&queue);
 }
 
-static int pipe_ends[2], next_ends[2], plain;
+static int pipe_ends[2], next_ends[2], outside_ends[2], plain;
 
 static void pipe_bytes(void)
 {
@@ -222,6 +223,18 @@ static void pipe_bytes(void)
 
 	if (write(pipe_ends[1], bytes, sizeof(bytes)) != sizeof(bytes) ||
 	    read(pipe_ends[0], bytes, sizeof(bytes)) != sizeof(bytes))
+		abort();
+}
+
+/* By a connection whose ends cpa does not know: made by a system call. */
+static void send_outside(void)
+{
+	char bytes[16] = { 0 };
+	struct iovec piece = { bytes, sizeof(bytes) };
+	struct msghdr message = { .msg_iov = &piece, .msg_iovlen = 1 };
+
+	if (sendmsg(outside_ends[1], &message, 0) != sizeof(bytes) ||
+	    recv(outside_ends[0], bytes, sizeof(bytes), 0) != sizeof(bytes))
 		abort();
 }
 
@@ -345,6 +358,7 @@ static const struct operation {
 	{ "enqueue-dequeue", enqueue_dequeue, NEVER },
 	{ "pipe", pipe_bytes, NEVER },
 	{ "pipe-other", pipe_bytes, EACH },
+	{ "send-outside", send_outside, NEVER },
 	{ "splice", splice_bytes, NEVER },
 	{ "plain-read", plain_read, NEVER },
 	{ "copy-close", copy_close, NEVER },
@@ -584,7 +598,8 @@ int main(int argc, char **argv)
 				offsetof(struct rseq, rseq_cs));
 	dl_iterate_phdr(find_module, NULL);
 	plain = open("/dev/null", O_RDONLY);
-	if (plain < 0 || pipe(pipe_ends) || pipe(next_ends))
+	if (plain < 0 || pipe(pipe_ends) || pipe(next_ends) ||
+	    syscall(SYS_socketpair, AF_UNIX, SOCK_STREAM, 0, outside_ends))
 		return 1;
 	sigfillset(&action.sa_mask);
 	sigaction(SIGTRAP, &action, NULL);

@@ -196,10 +196,15 @@ static struct cpa_stream *messages_to(const struct address *to)
 	return row ? cpa_stream(row) : NULL;
 }
 
-/* What is connected as a stream takes no address, or does not look at it. */
-static bool takes_address(const struct cpa_stream *s)
+/*
+ * Whether @fd, which writes @s, may take an address. What is connected as a stream, followed or not, takes none, or
+ * does not look at it.
+ */
+static bool takes_address(int fd, const struct cpa_stream *s)
 {
-	return *cpa_alive && (!s || s->kind == CPA_STREAM_UDP || s->kind == CPA_STREAM_DATAGRAM);
+	enum cpa_stream_kind kind = s ? s->kind : cpa_descriptor_kind(cpa_descriptor_known(fd));
+
+	return *cpa_alive && (!kind || kind == CPA_STREAM_UDP || kind == CPA_STREAM_DATAGRAM);
 }
 
 void cpa_socket_sends(struct cpa_stream_use *use, int fd, const void *to, socklen_t size,
@@ -208,12 +213,9 @@ void cpa_socket_sends(struct cpa_stream_use *use, int fd, const void *to, sockle
 	struct cpa_stream *s = cpa_descriptor_out(fd);
 	struct address address;
 
-	if (to && takes_address(s) && copy_address(&address, to, size))
+	if (to && takes_address(fd, s) && copy_address(&address, to, size))
 		s = messages_to(&address);
-	use->stream = s;
-	use->fd = fd;
-	if (s)
-		cpa_stream_write(use, NULL, SIZE_MAX, caller);
+	cpa_stream_writes_to(use, fd, s, NULL, SIZE_MAX, caller);
 }
 
 void cpa_socket_sends_message(struct cpa_stream_use *use, int fd, const struct msghdr *message,
@@ -222,7 +224,7 @@ void cpa_socket_sends_message(struct cpa_stream_use *use, int fd, const struct m
 	const struct cpa_stream *s = cpa_descriptor_out(fd);
 	struct msghdr m = { 0 };
 
-	if (takes_address(s) && !copy(&m, message, sizeof(m)))
+	if (takes_address(fd, s) && !copy(&m, message, sizeof(m)))
 		m.msg_name = NULL;
 	cpa_socket_sends(use, fd, m.msg_name, m.msg_namelen, caller);
 }

@@ -150,9 +150,20 @@ static uint64_t called_at(const struct cpa_across *call)
 		       0;
 }
 
+/* What cpa_stream_read_begin() and cpa_stream_write() would have set. */
+void cpa_stream_was_off(struct cpa_stream_use *use)
+{
+	use->off = use->room = false;
+	use->name = use->socket = use->peer = 0;
+	use->called = 0;
+	use->record.stream = NULL;
+	use->value = 0;
+	use->bare = true;
+}
+
 void cpa_stream_read_begin(struct cpa_stream_use *use, uint64_t caller)
 {
-	use->room = false;
+	use->off = use->room = false;
 	use->name = use->socket = use->peer = 0;
 	if (*cpa_alive)
 		cpa_stream_will_be_read(use->stream);
@@ -283,6 +294,7 @@ void cpa_stream_write(struct cpa_stream_use *use, const void *bytes, size_t size
 	struct cpa_worker *w;
 	int err = errno;
 
+	use->off = false;
 	use->record.stream = NULL;
 	use->across.epoch = 0;
 	use->there = cpa_stream_there(s);

@@ -30,6 +30,7 @@ struct cpa_stream_use {
 	struct cpa_stream_record record; /* of a write; record.stream NULL: none */
 	uint64_t value;			 /* of a write to an eventfd: what it adds; 0: not known */
 	bool bare;			 /* a write without a record is under way */
+	bool off;			 /* began while profiling was off: cpa_stream_is_off() */
 	uint64_t there;			 /* of a write: bytes that were in the stream before */
 	struct cpa_across across;
 	int fd;		 /* of a read, or of a write to a pipe or connected socket */
@@ -58,16 +59,50 @@ static inline size_t cpa_stream_room_in(const struct iovec *piece, size_t n)
 	return room;
 }
 
+/*
+ * The call @use begins. Return whether no more than its bytes are to be counted, as profiling is off, and whatever it
+ * moves is a byte. If so, and it still is so when the call returns, cpa_stream_stays_off(), nothing else of @use is
+ * needed.
+ */
+static inline bool cpa_stream_is_off(struct cpa_stream_use *use)
+{
+	uint64_t epoch = cpa_epoch_seen();
+
+	use->off = cpa_is_off_in(epoch) && use->stream->kind <= CPA_STREAM_TCP;
+	if (use->off)
+		use->across =
+			(struct cpa_across){ epoch, cpa_epoch_on_before(cpa_header(), epoch) };
+	return use->off;
+}
+
+/* The call, which began while profiling was off, crossed a border: it is like one that has been off from the start. */
+CPA_HIDDEN void cpa_stream_was_off(struct cpa_stream_use *use);
+
+/* Whether no border came since cpa_stream_is_off() was true. */
+static inline bool cpa_stream_stays_off(struct cpa_stream_use *use)
+{
+	if (likely(!use->off))
+		return false;
+	if (likely(cpa_epoch_seen() == use->across.epoch))
+		return true;
+	cpa_stream_was_off(use);
+	return false;
+}
+
 /* cpa_stream_reads(), of a stream. */
 CPA_HIDDEN void cpa_stream_read_begin(struct cpa_stream_use *use, uint64_t caller);
 
-static inline void cpa_stream_reads(struct cpa_stream_use *use, int fd, uint64_t caller)
+static inline __attribute__((always_inline)) void cpa_stream_reads(struct cpa_stream_use *use,
+								   int fd, uint64_t caller)
 {
 	use->stream = cpa_descriptor_in(fd);
-	if (unlikely(use->stream)) {
-		use->fd = fd;
+	if (likely(!use->stream))
+		return;
+	use->fd = fd;
+	if (cpa_stream_is_off(use))
+		cpa_stream_will_be_read(use->stream);
+	else
 		cpa_stream_read_begin(use, caller);
-	}
 }
 
 /* cpa_stream_did_read(), of a stream. */
@@ -81,25 +116,45 @@ CPA_HIDDEN bool cpa_stream_was_read(struct cpa_stream_use *use, ssize_t ret, con
 static inline bool cpa_stream_did_read(struct cpa_stream_use *use, ssize_t ret, const void *bytes,
 				       uint64_t caller)
 {
-	return unlikely(use->stream) && cpa_stream_was_read(use, ret, bytes, caller);
+	if (likely(!use->stream))
+		return false;
+	if (!cpa_stream_stays_off(use))
+		return cpa_stream_was_read(use, ret, bytes, caller);
+	if (ret > 0 && *cpa_alive)
+		cpa_stream_took(use->stream, (uint64_t)ret);
+	return false;
 }
 
 /* cpa_stream_writes(), of use->stream. */
 CPA_HIDDEN void cpa_stream_write(struct cpa_stream_use *use, const void *bytes, size_t size,
 				 uint64_t caller);
 
+/* cpa_stream_writes(), to @stream. NULL: to none. */
+static inline __attribute__((always_inline)) void
+cpa_stream_writes_to(struct cpa_stream_use *use, int fd, struct cpa_stream *stream,
+		     const void *bytes, size_t size, uint64_t caller)
+{
+	use->stream = stream;
+	use->fd = fd;
+	if (likely(!stream))
+		return;
+	if (cpa_stream_is_off(use)) {
+		use->there = cpa_stream_there(use->stream);
+		cpa_stream_write_bare(use->stream);
+	} else {
+		cpa_stream_write(use, bytes, size, caller);
+	}
+}
+
 /*
  * A write of @size (SIZE_MAX: not known) @bytes (NULL: they lie in several pieces) is about to begin. Once it has, another thread
  * may have been woken by it, and have freed them: they are not read later.
  */
-static inline void cpa_stream_writes(struct cpa_stream_use *use, int fd, const void *bytes,
-				     size_t size, uint64_t caller)
+static inline __attribute__((always_inline)) void cpa_stream_writes(struct cpa_stream_use *use,
+								    int fd, const void *bytes,
+								    size_t size, uint64_t caller)
 {
-	use->stream = cpa_descriptor_out(fd);
-	if (unlikely(use->stream)) {
-		use->fd = fd;
-		cpa_stream_write(use, bytes, size, caller);
-	}
+	cpa_stream_writes_to(use, fd, cpa_descriptor_out(fd), bytes, size, caller);
 }
 
 /* cpa_stream_did_write(), of a stream. */
@@ -108,7 +163,13 @@ CPA_HIDDEN bool cpa_stream_was_written(struct cpa_stream_use *use, ssize_t ret, 
 /* The write returned @ret. Return whether it is known what it waited for, or it was not blocked. */
 static inline bool cpa_stream_did_write(struct cpa_stream_use *use, ssize_t ret, uint64_t caller)
 {
-	return unlikely(use->stream) && cpa_stream_was_written(use, ret, caller);
+	if (likely(!use->stream))
+		return false;
+	if (!cpa_stream_stays_off(use))
+		return cpa_stream_was_written(use, ret, caller);
+	if (*cpa_alive)
+		cpa_stream_wrote_bare(use->stream, ret > 0 ? (uint64_t)ret : 0);
+	return false;
 }
 
 /*

@@ -225,6 +225,21 @@ def written_before(results):
                   f"{stream['unmatched']} are of earlier writes")
 
 
+def counted_on(results):
+    """The bytes of streams are counted on between windows: in the next one reads find the writes of their bytes."""
+    dump, windows, between, inside = f"{TMP}/counted.dump", 3, 300, 10
+    for kind, calls in [("pipe", "read"), ("pipe", "vector"),
+                        *((kind, calls) for kind in ("unix", "tcp") for calls in ("read", "send", "message"))]:
+        subprocess.run([f"{BUILD}/tests/programs/counted_on", kind, calls, str(windows)],
+                       env=environment(dump, CPA_START="off"), check=True)
+        stream = max(report(dump)["streams"], key=lambda row: row["bytes"])
+        found = [stream[key] for key in ("bytes", "reads", "unmatched")]
+        # Each window reads once what was written before it.
+        wanted = [windows * (between + inside), windows * inside, windows]
+        results.check(found == wanted, f"counted on, {kind} by {calls}: bytes, known and unmatched reads {found}, "
+                                       f"of {wanted}")
+
+
 def blocked_before(results):
     """A thread that was blocked when the part began did no work in it until then; what it waited is known."""
     dump = f"{TMP}/blocked.dump"
@@ -412,6 +427,7 @@ def main():
     hampered(results)
     held_before(results)
     written_before(results)
+    counted_on(results)
     blocked_before(results)
     waits_across(results)
     stream_waits_across(results)
