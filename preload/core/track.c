@@ -127,7 +127,8 @@ static __attribute__((noinline)) void end_eventful(struct cpa_worker *w,
 	span.sampled_ticks = 0;
 	span.stacks = w->sampler.stacks.latest ? &w->sampler.stacks : NULL;
 	span.open = cpa_untimed_open(w);
-	span.preempted = unlikely(e->runqueue) && was_preempted(e, node);
+	span.cut = unlikely(w->untimed.cut) || (unlikely(e->runqueue) && was_preempted(e, node));
+	w->untimed.cut = false;
 	span.calls = w->calls;
 	span.external = span.earlier = 0;
 	span.idle = span.earlier_idle = 0;

@@ -34,6 +34,7 @@ struct cpa_worker_untimed {
 	uint32_t *begun;
 	bool learns; /* it is one of the first of its kind: they are summed for the first mean */
 	uint64_t begun_at; /* clock right before a section that was not one of the first, ticks */
+	bool cut;	   /* the next event would not have been without a sample or switch */
 	int32_t draw;	   /* sections until the next drawn one */
 	uint32_t random;   /* state of the generator of `draw`; 0: not used yet */
 };

@@ -202,6 +202,8 @@ void cpa_lock_got_known(struct cpa_object *o, const void *lock, uint64_t caller)
 		got_slow(lock, (enum cpa_object_kind)o->kind, caller);
 		return;
 	}
+	if (unlikely(o->user == w->self.id))
+		cpa_lock_cuts(w);
 	now = cpa_event_usual(w, CPA_EV_LOCK, caller, o->class);
 	same = cpa_object_path(o)->owner == w->self.id;
 	if (likely(o->kind != CPA_ONCE))
@@ -369,6 +371,8 @@ void cpa_lock_exit_known(struct cpa_object *o, uint64_t caller)
 	cpa_reenter();
 	if (unlikely(o->holder != w->self.id || o->depth > 1) && exit_odd(w, o, caller))
 		return;
+	if (unlikely(!o->since))
+		cpa_lock_cuts(w);
 	section_end(w, o, cpa_event_usual(w, CPA_EV_UNLOCK, caller, o->class));
 	cpa_done_usual(w);
 }

@@ -134,6 +134,15 @@ static inline bool cpa_lock_quiet(const struct cpa_worker *w)
 	return !cpa_clock_switched(&w->clock) && !cpa_sampler_waiting(&w->sampler);
 }
 
+/*
+ * The thread is about to make the event of a use that would otherwise go untimed. If that is for a sample or switch, the
+ * activity that ends is cut short.
+ */
+static inline void cpa_lock_cuts(struct cpa_worker *w)
+{
+	w->untimed.cut = !cpa_lock_quiet(w);
+}
+
 /* Evaluate @call as our code, which signal handlers do not enter: one could end an open section. */
 #define CPA_GUARDED(call)       \
 	({                      \

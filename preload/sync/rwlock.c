@@ -46,6 +46,14 @@ static void count_use(struct cpa_worker *w, struct cpa_object *o)
 		cpa_untimed_learn(w, &use->mean, use->run);
 }
 
+/* Whether the thread mostly reads @o untimed. */
+static bool is_untimed(struct cpa_worker *w, const struct cpa_object *o)
+{
+	const struct cpa_read_use *use = use_of(w, o);
+
+	return use->object == o && use->run >= CPA_UNTIMED_RUN;
+}
+
 static bool outside(const struct cpa_worker *w)
 {
 	return likely(w && !cpa_tls.inside && *cpa_alive && !cpa_window_moved(w));
@@ -179,8 +187,11 @@ static void read_enter(struct cpa_lock_op *l)
 		return;
 	}
 	o = cpa_object_of(op->w, l->lock, CPA_RWLOCK, op->caller);
-	if (!op->blocked)
+	if (!op->blocked) {
+		if (o && is_untimed(op->w, o))
+			cpa_lock_cuts(op->w);
 		cpa_op_arrive(op, CPA_EV_RDLOCK, o ? o->class : 0);
+	}
 	if (!o) {
 		cpa_acquire_path(&op->w->self, NULL, &op->wait);
 		cpa_op_end(op, CPA_EXT_UNSEEN);
@@ -209,6 +220,8 @@ static bool read_exit(struct cpa_worker *w, struct cpa_object *o, uint64_t calle
 
 		if (w->reads.held[i].object != o)
 			continue;
+		if (!w->reads.held[i].since)
+			cpa_lock_cuts(w);
 		now = cpa_event(w, CPA_EV_UNLOCK, caller, o->class);
 		cpa_unhold(&w->self, o->class);
 		/* Relaxed: a sum. */

@@ -480,12 +480,11 @@ struct cpa_edge {
 /* Internal: functions of an edge's activities by class of duration, words as in `mix`. */
 struct cpa_mixes {
 	uint64_t mix[CPA_MIX_CLASSES][CPA_MIX];
+	uint32_t whole; /* atomic: samples of activities that took the edge, */
+	uint32_t cut; /* atomic: and of those that would have, but were cut short: shadow/path/span.h */
 };
 
-/*
- * A thread's own sums for one edge, added to the edge's row when another edge takes the cache
- * entry.
- */
+/* A thread's own sums for one edge, added to the edge's row when another edge takes the cache entry. */
 struct cpa_edge_cache {
 	uint32_t edge;
 	uint32_t count;

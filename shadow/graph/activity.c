@@ -273,7 +273,7 @@ void cpa_activity_end(struct cpa_self *self, const struct cpa_span *span, uint32
 	row->probe += span->probe;
 	if (unlikely(span->calls))
 		unknown = cpa_calls_charge(self, span->calls, cache);
-	if (unlikely(span->preempted) && cache)
+	if (unlikely(span->cut) && cache)
 		cache = cpa_summary_usual(self, cache);
 	if (unknown)
 		attribute(self, span, unknown, cache);

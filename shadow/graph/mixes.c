@@ -8,6 +8,8 @@
 
 #define COLD __attribute__((noinline, cold))
 
+#define FEW 8u /* with fewer samples of one cut short in so many, classes of duration count */
+
 /* Return the mixes at @offset; NULL if that is 0. */
 static inline struct cpa_mixes *at(uint64_t offset)
 {
@@ -78,19 +80,35 @@ static int32_t credit_of(const struct cpa_span *span, uint64_t ticks, uint32_t n
 	return (int32_t)(more * CPA_MIX_UNITS * n / (int64_t)span->sampled_ticks);
 }
 
+/* Relaxed, here and below: statistics. */
+static inline bool is_cut(const struct cpa_mixes *mixes)
+{
+	return __atomic_load_n(&mixes->cut, __ATOMIC_RELAXED) >
+	       __atomic_load_n(&mixes->whole, __ATOMIC_RELAXED) / FEW;
+}
+
+static inline void count(struct cpa_mixes *mixes, bool cut, uint32_t n)
+{
+	__atomic_fetch_add(cut ? &mixes->cut : &mixes->whole, n, __ATOMIC_RELAXED);
+}
+
 /* Add @n samples of @function, with @credit, to a class of an edge: the thread's mix, and all's. */
-static void learn_class(uint64_t *place, struct cpa_edge *edge, unsigned class, uint32_t function,
-			uint32_t n, int32_t credit)
+static void learn_class(uint64_t *place, struct cpa_edge *edge, bool cut, unsigned class,
+			uint32_t function, uint32_t n, int32_t credit)
 {
 	struct cpa_mixes *own = *place ? at(*place) : make_own(place);
 	struct cpa_mixes *all = of_all(edge);
 
 	if (!all)
 		all = make_of_all(edge);
-	if (own)
+	if (own) {
+		count(own, cut, n);
 		cpa_mix_add(own->mix[class], function, n, credit);
-	if (all)
+	}
+	if (all) {
+		count(all, cut, n);
 		cpa_mix_add(all->mix[class], function, n, credit);
+	}
 }
 
 void cpa_mixes_learn(struct cpa_self *self, const struct cpa_span *span, uint64_t ticks,
@@ -109,7 +127,8 @@ void cpa_mixes_learn(struct cpa_self *self, const struct cpa_span *span, uint64_
 			continue;
 		cpa_mix_add(cache->mix, function, n, credit);
 		cpa_mix_add(edge->mix, function, n, credit);
-		learn_class(cpa_mixes_place(self, cache), edge, class, function, n, credit);
+		learn_class(cpa_mixes_place(self, cache), edge, span->cut, class, function, n,
+			    credit);
 	}
 }
 
@@ -243,11 +262,12 @@ static COLD unsigned of_edge(const struct cpa_mixes *own, const struct cpa_edge 
 			     unsigned class, uint64_t word[], uint32_t weight[], uint32_t *sum)
 {
 	const struct cpa_mixes *all = of_all(edge);
+	bool cut = all && is_cut(all);
 	unsigned n = 0;
 
-	if (own && is_known(own->mix[class]))
+	if (!cut && own && is_known(own->mix[class]))
 		n = choose(own->mix[class], all ? all->mix[class] : NULL, calls, word, weight, sum);
-	if (!n)
+	if (!cut && !n)
 		n = of_other_class(own, all, cache->mix, calls, class, word, weight, sum);
 	if (!n)
 		n = choose(cache->mix, edge->mix, calls, word, weight, sum);
@@ -280,7 +300,7 @@ unsigned cpa_mixes_of(struct cpa_self *self, const struct cpa_calls *calls,
 	unsigned class = cpa_mix_class(ticks), from, n = 0;
 
 	/* Most activities that have no samples, and may have several functions, end here. */
-	if (likely(own && !calls)) {
+	if (likely(own && !calls && !is_cut(own))) {
 		*sum = 0;
 		from = class_of_own(own, edge, class);
 		for (unsigned i = 0; from < CPA_MIX_CLASSES && i < CPA_MIX && own->mix[from][i];

@@ -17,6 +17,9 @@
  *   4. if the thread has had no samples on the edge: that of all threads, of the nearest class;
  *   5. the thread's mix of all durations, or else that of all threads.
  *
+ * Where a sample may cut an activity short (struct cpa_span), those with samples tell nothing of the durations of others:
+ * the activity is divided by 5, or if the thread has had no samples on the edge, by all threads' mix of all durations.
+ *
  * In 1 and 3, credit that the thread does not have comes from all threads' mix of that class. If the
  * thread has had one function on the edge, the activity is that function's without a look at classes
  * (shadow/graph/run.h).

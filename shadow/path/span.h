@@ -38,10 +38,11 @@ struct cpa_span {
 	/* the samples belong to an unfinished section that began untimed: preload/core/untimed.h */
 	bool open;
 	/*
-	 * It ended because the thread lost its processor in a call, which may happen to any such activity, with or
-	 * without samples: its functions are those of activities that went on from the same event.
+	 * It ended early, because the thread lost its processor in a call, or because a lock that mostly goes untimed
+	 * was timed behind a sample or switch. This may happen to any such activity: its functions are those of
+	 * activities that went on from the same event.
 	 */
-	bool preempted;
+	bool cut;
 	struct cpa_stacks *stacks; /* taken during the span; NULL: none */
 };
 

@@ -3,8 +3,9 @@
 """tests/e2e/untimed_locks.py - whether locks are timed each time, with every kind of sampler and clock
 
 A lock that one thread keeps is timed now and then where samples tell its share, and each time where
-there are none. In either case the report adds up, and it is its journal's to the tick. Whether the
-times are right is looked at by tests/accuracy/untimed_locks.py. Prints TAP and a summary.
+there are none. In either case the report adds up, and it is its journal's to the tick. A sample makes the
+next lock timed, so that the activity it is in ends there: functions have their shares all the same. Whether the
+times of locks are right is looked at by tests/accuracy/untimed_locks.py. Prints TAP and a summary.
 """
 
 import os
@@ -74,11 +75,28 @@ def check(results, name, program, settings, prepare, untimed, folder):
     dump.unlink()
 
 
+def check_functions(results, kind, folder):
+    """The program's share by construction, and five standard deviations of as many samples."""
+    report, _ = Profiler(folder).profile("locks_between", kind)
+    total = {
+        c["name"]: c["total_s"]
+        for c in report["components"]
+        if c["kind"] == "function" and c["name"] in ("nine_parts", "one_part")
+    }
+    share = total.get("nine_parts", 0) / (sum(total.values()) or 1)
+    samples = report["diagnostics"]["samples"]
+    margin = 5 * (0.9 * 0.1 / max(samples, 1)) ** 0.5
+    text = f"locks_between {kind}: nine parts of ten have {share:.3f}, by {samples} samples"
+    results.check(abs(share - 0.9) <= margin, f"{text}: at most {margin:.3f} off")
+
+
 def main():
     results = Results()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="untimed.", dir=os.environ.get("CPA_TMP")))
     for case in cases():
         check(results, *case, folder)
+    for kind in ("mutex", "read"):
+        check_functions(results, kind, folder)
     report, _ = Profiler(folder).profile("nested_reads")
     count = report["diagnostics"]["untimed"]
     results.check(count > 0, f"nested_reads: {count} were not timed")

@@ -248,11 +248,47 @@ static void test_preempted(void **state)
 		self->row->node = begins;
 		if (in_call || (!sampled && !rnd_below(&r, 4))) {
 			span.process = PERIOD / each * 9 / 10;
-			span.preempted = true;
+			span.cut = true;
 			cpa_activity_end(self, &span, preempts);
 			span = (struct cpa_span){ .process = PERIOD / each / 10 };
 		}
 		cpa_activity_end(self, &span, ends);
+	}
+	if (fabs((double)total[slot[0]] / (double)PERIOD - expected) > 5 * sigma)
+		fail_msg("%.1f periods of %.1f", (double)total[slot[0]] / (double)PERIOD, expected);
+}
+
+/*
+ * Each activity is ten parts, the first nine of function 0 and the last of function 1. Behind each part is a lock that
+ * goes untimed, but not behind a sample: then the activity ends there.
+ */
+static void test_cut_by_samples(void **state)
+{
+	const uint32_t begins = node_of(CPA_EV_WAIT), ends = node_of(CPA_EV_UNLOCK),
+		       locks = node_of(CPA_EV_LOCK);
+	const uint64_t *total = cpa_at(t[0].row->totals);
+	const unsigned samples = 400, each = 100, parts = 10;
+	struct rnd r = begin();
+	struct cpa_self *self = at(0, 1, 0);
+	double expected = samples * 0.9, sigma = sqrt(samples * 0.9 * 0.1);
+
+	(void)state;
+	for (unsigned i = 0; i < samples * each; i++) {
+		bool sampled = i % each == each / 2;
+		unsigned in = sampled ? (unsigned)rnd_below(&r, parts) : parts - 1;
+		struct cpa_sampled sample = { id[in == parts - 1], 1 };
+		struct cpa_span span = { .process = PERIOD / each * (in + 1) / parts,
+					 .sample = &sample,
+					 .sampled = sampled,
+					 .sampled_ticks = sampled ? PERIOD : 0,
+					 .sample_period = PERIOD,
+					 .cut = in != parts - 1 };
+
+		self->row->node = begins;
+		cpa_activity_end(self, &span, span.cut ? locks : ends);
+		span = (struct cpa_span){ .process = PERIOD / each * (parts - 1 - in) / parts };
+		if (span.process)
+			cpa_activity_end(self, &span, ends);
 	}
 	if (fabs((double)total[slot[0]] / (double)PERIOD - expected) > 5 * sigma)
 		fail_msg("%.1f periods of %.1f", (double)total[slot[0]] / (double)PERIOD, expected);
@@ -345,6 +381,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_others, threads_setup, threads_teardown),
 		cmocka_unit_test_setup_teardown(test_lent, threads_setup, threads_teardown),
 		cmocka_unit_test_setup_teardown(test_preempted, threads_setup, threads_teardown),
+		cmocka_unit_test_setup_teardown(test_cut_by_samples, threads_setup,
+						threads_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
