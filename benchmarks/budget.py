@@ -5,8 +5,10 @@
     benchmarks/budget.py [--build DIR] [--pairs N] [--seconds N] [--long N] [NAME ...]
 
 Prints two tables: servers under load (serving.py), and programs that end. "off": cpa is loaded, and
-profiles nothing. Then runs within the budget and exact ones, in turn, for --long of each kind: by how many points the
-shares of the critical path differ (shares.py). Nothing is timed against a limit.
+profiles nothing. Then runs within the budget and exact ones, in turn: by how many points the shares of the critical
+path differ (shares.py). Of a server for --long seconds of each kind; programs that end have four runs within the budget
+of half a minute each, where they can (overhead.MINUTES), and exact ones for a quarter of --long. Nothing is timed
+against a limit.
 """
 import argparse
 import math
@@ -24,6 +26,7 @@ from measure import Cpa, Fails, interleaved, median, ratios, spread, table
 BUDGET = "2%"
 MODES = ("native", "off", "budget", "exact")
 ROUNDS = 4  # runs of either kind whose shares are compared, at least
+LASTING = [name for name in overhead.MINUTES if overhead.MINUTES[name] != overhead.LONG.get(name)]
 ENDING = ("sysbench", "gm", "db_bench", "node", "x265", "SvtAv1EncApp")  # programs with many events
 HEAD = ["program", "native CPU", "spread", "off", "budget", "exact", "speed: off", "budget", "exact",
         *shares.HEAD]
@@ -56,12 +59,14 @@ class Kept:
 
 
 def compared(cpa, rounds, one):
-    """The cells of shares.differ(), of @rounds runs of either kind; one("exact"), one("budget") do one."""
-    def profiled(mode):
-        one(mode)
-        return shares.of_profile(cpa)
-    runs = interleaved({mode: lambda mode=mode: profiled(mode) for mode in ("exact", "budget")}, rounds)
-    return shares.differ(runs["exact"], runs["budget"])
+    """The cells of shares.differ(), of {kind: runs} in @rounds; one(kind) does a run of that kind."""
+    profiles = {kind: [] for kind in rounds}
+    for i in range(max(rounds.values())):
+        for kind in rounds:
+            if i < rounds[kind]:
+                one(kind)
+                profiles[kind].append(shares.of_profile(cpa))
+    return shares.differ(profiles["exact"], profiles["budget"])
 
 
 def row(name, unit, cpu, speed, cells):
@@ -78,7 +83,7 @@ def server_row(name, options):
         cpa = Cpa(options.build, server.folder)
         runs = interleaved({mode: lambda mode=mode: Kept(server, cpa, mode).measure(options.seconds)
                             for mode in MODES}, options.pairs)
-        cells = compared(cpa, ROUNDS, lambda mode: Kept(server, cpa, mode).measure(options.long / ROUNDS))
+        cells = compared(cpa, {"exact": ROUNDS, "budget": ROUNDS}, lambda mode: Kept(server, cpa, mode).measure(options.long / ROUNDS))
         return row(name, (1e6, "us a request"),
                    {mode: [cpu for _, cpu in runs[mode]] for mode in MODES},
                    {mode: [rate for rate, _ in runs[mode]] for mode in MODES}, cells)
@@ -89,20 +94,21 @@ def keeping(cpa):
     return [f"{cpa.build}/cpa", "run", "-q", "--budget", BUDGET, "--force", "-o", cpa.path(), "--"]
 
 
-def ending(cpa, name, mode):
-    """A run of a program that ends."""
+def ending(cpa, name, mode, long=1):
+    """A run of a program that ends, with the input that @long stands for: overhead.words_of()."""
     environment = {"native": None, "budget": None, "off": {"CPA_START": "off"}, "exact": {}}[mode]
     if environment is not None:
         environment = cpa.environment(**environment)
-    return overhead.once(cpa, name, keeping(cpa) if mode == "budget" else (), environment, long=True)
+    return overhead.once(cpa, name, keeping(cpa) if mode == "budget" else (), environment, long)
 
 
 def ending_row(cpa, name, options):
     runs = interleaved({mode: lambda mode=mode: ending(cpa, name, mode) for mode in MODES}, options.pairs)
-    rounds = max(ROUNDS, math.ceil(options.long / median([done.wall for done in runs["native"]])))
+    short = max(ROUNDS, math.ceil(options.long / ROUNDS / median([done.wall for done in runs["native"]])))
+    rounds = {"exact": short, "budget": ROUNDS if name in LASTING else short}
     return row(name, (1, "s"), {mode: [done.cpu for done in runs[mode]] for mode in MODES},
                {mode: [1 / done.wall for done in runs[mode]] for mode in MODES},
-               compared(cpa, rounds, lambda mode: ending(cpa, name, mode)))
+               compared(cpa, rounds, lambda mode: ending(cpa, name, mode, 2 if mode == "budget" else 1)))
 
 
 def tables(options):
@@ -139,7 +145,7 @@ def budget(cpa, quick):
     pairs, seconds, long = (1, 2, 10) if quick else (20, 4, 60)
     options = argparse.Namespace(names=[], build=cpa.build, pairs=pairs, seconds=seconds, long=long)
     return (f"Ratios to native, medians of {pairs} interleaved rounds; servers for {seconds} s each. \"off\": loaded, "
-            f"and profiles nothing; \"budget\": `--budget {BUDGET}`. Then {long} s of each kind of runs: the shares of all "
+            f"and profiles nothing; \"budget\": `--budget {BUDGET}`. Then more runs of the last two kinds: the shares of all "
             "together are compared. \"exact runs differ by\": the largest share of that component in a run less "
             "the smallest.\n\n"
             + tables(options)[0])

@@ -65,6 +65,17 @@ LONG = {
                  "--mutex-loops=0 run"),
     "gm": "gm convert -size 2500x2500 plasma:fractal null:-",
 }
+# The same for half a minute or more, where the program can be given so much to do without large files.
+MINUTES = {
+    **LONG,
+    "db_bench": (ROCKSDB + "--use_existing_db=1 --benchmarks=readrandom --reads=6000000 "
+                 "--threads=4 --cache_numshardbits=0"),
+    "node": ["node", "-e", NODE.replace("20000", "4000000")],
+    "sysbench": ("sysbench mutex --threads=4 --mutex-num=16 --mutex-locks=200000000 "
+                 "--mutex-loops=0 run"),
+    "gm": "gm convert -size 12000x12000 plasma:fractal null:-",
+}
+INPUTS = ({name: command for name, (command, _, _) in PROGRAMS.items()}, LONG, MINUTES)
 QUICK = ["pigz", "sort", "x264", "python3", "memcached", "node", "sysbench", "gm"]
 LOADS = {"memcached": 120, "memcached batch": 500}  # rounds, see memcached_load.c
 LONG_LOADS = {"memcached": 900, "memcached batch": 3000}
@@ -88,8 +99,9 @@ def prepare(folder, names, long=False):
         run((ROCKSDB + "--benchmarks=fillrandom").replace("DIR", folder).split())
 
 
-def words_of(name, folder, long=False):
-    command = LONG.get(name, PROGRAMS[name][0]) if long else PROGRAMS[name][0]
+def words_of(name, folder, long=0):
+    """@long: 1 for the input of LONG, 2 for that of MINUTES."""
+    command = INPUTS[long].get(name, PROGRAMS[name][0])
     if isinstance(command, list):
         return command
     return command.replace("DIR", folder).replace("PORT", str(PORT)).split()
@@ -119,9 +131,9 @@ def serve(cpa, name, words, environment, rounds, limit):
     return done
 
 
-def once(cpa, name, before=(), environment=None, long=False, limit=None):
+def once(cpa, name, before=(), environment=None, long=0, limit=None):
     """
-    One run, behind the command `before`, with the input of LONG if @long, for @limit seconds at most.
+    One run, behind the command `before`, with the input that @long stands for (words_of()), for @limit seconds at most.
     `output` is what must not change.
     """
     words, compared = [*before, *words_of(name, cpa.folder, long)], PROGRAMS[name][1]
