@@ -68,10 +68,10 @@ LONG = {
 # The same for half a minute or more, where the program can be given so much to do without large files.
 MINUTES = {
     **LONG,
-    "db_bench": (ROCKSDB + "--use_existing_db=1 --benchmarks=readrandom --reads=6000000 "
+    "db_bench": (ROCKSDB + "--use_existing_db=1 --benchmarks=readrandom --reads=3000000 "
                  "--threads=4 --cache_numshardbits=0"),
-    "node": ["node", "-e", NODE.replace("20000", "4000000")],
-    "sysbench": ("sysbench mutex --threads=4 --mutex-num=16 --mutex-locks=200000000 "
+    "node": ["node", "-e", NODE.replace("20000", "3000000")],
+    "sysbench": ("sysbench mutex --threads=4 --mutex-num=16 --mutex-locks=100000000 "
                  "--mutex-loops=0 run"),
     "gm": "gm convert -size 12000x12000 plasma:fractal null:-",
 }
