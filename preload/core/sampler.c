@@ -2,14 +2,11 @@
 #include "preload/core/sampler.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "preload/libc/private_fds.h"
 #include "preload/libc/confined.h"
 #include "preload/code/function.h"
 #include "preload/code/unload.h"
@@ -19,14 +16,11 @@
 #include "preload/core/signal.h"
 #include "preload/core/track.h"
 #include "preload/core/guard.h"
-#include "preload/core/perf_event.h"
 #include "preload/core/sampled.h"
 #include "preload/core/window.h"
 #include "shadow/arch/arch.h"
 #include "shadow/store/kernel.h"
 
-#define RING_SAMPLES \
-	(CPA_PERF_RING / (sizeof(struct perf_event_header) + sizeof(struct user_chain)))
 #define SECOND	    1000000000u
 #define TIMER_HZ    250u  /* the kernel's CPU timers fire at most this often, Hz */
 #define CLOSELY	    256u  /* samples of a thread by a perf event at the default rate, */
@@ -36,26 +30,11 @@
 #define LATE	    3u	  /* timer periods after which the first signal should have come */
 #define MOST_TIMES  1000u /* most timer periods that one signal may stand for */
 
-/*
- * A sample of a perf event: time, and a call chain of two: the marker of its kind, and the program
- * counter.
- */
-struct user_chain {
-	uint64_t ns, length, context, pc;
-};
-
 /* Written before there are other threads, as is can_signal. */
 static unsigned hz;   /* samples a second; 0: none */
 static bool thins;    /* default rate: perf events end after CLOSELY samples */
 static bool withheld; /* no samples: a debugger would stop at each */
 static bool confined; /* no perf events: a system call filter may end the process for asking */
-
-/*
- * Atomic: threads that are opening a perf event. When the system has had none for a second, the
- * first takes 6 to 20 ms to open, and others opened meanwhile take as long. A thread that gets
- * timer signals keeps to those until then.
- */
-static uint32_t opening;
 
 static bool can_signal;
 
@@ -103,49 +82,6 @@ static void note_part(struct cpa_sampler *s, uint64_t pc, uint32_t part, unsigne
 	s->unknown = 0;
 }
 
-struct event {
-	pid_t tid;
-	unsigned rate; /* wanted; then the rate that was set */
-	struct cpa_sampler *sampler;
-};
-
-/*
- * The mapping keeps the event alive, so its descriptor is closed. By system calls: a signal handler
- * may run this, and mmap() may be a function of the program.
- */
-static void map_event(void *argument)
-{
-	struct event *event = argument;
-	struct cpa_sampler *s = event->sampler;
-	struct perf_event_mmap_page *ring;
-
-	/* Relaxed, both: a hint. Counted here because no cancellation can come between the two. */
-	__atomic_fetch_add(&opening, 1, __ATOMIC_RELAXED);
-	cpa_perf_measure_interrupt();
-	event->rate = cpa_perf_affordable(event->rate);
-	ring = cpa_perf_map_ring(cpa_perf_open(event->tid, event->rate, &s->blind));
-	if (ring) {
-		s->ring = ring;
-		s->head = (const uint64_t *)&ring->data_head;
-		s->tail = 0;
-	}
-	__atomic_fetch_sub(&opening, 1, __ATOMIC_RELAXED);
-}
-
-/*
- * Open a perf event that samples the thread *@rate times in a second of its CPU time, or less
- * often: the rate that was set is stored in *@rate. False: not possible.
- */
-static bool start_perf(struct cpa_sampler *s, unsigned *rate)
-{
-	struct event event = { (pid_t)cpa_kernel(SYS_gettid), *rate, s };
-
-	if (!cpa_private_fds_call(map_event, &event) || !s->ring)
-		return false;
-	*rate = event.rate;
-	return true;
-}
-
 static void set_timer(const struct cpa_sampler *s, uint64_t period_ns)
 {
 	struct timespec period = { (time_t)(period_ns / SECOND), (long)(period_ns % SECOND) };
@@ -153,23 +89,6 @@ static void set_timer(const struct cpa_sampler *s, uint64_t period_ns)
 
 	if (s->has_timer)
 		cpa_kernel(SYS_timer_settime, s->timer, 0, &every, NULL);
-}
-
-static void forget_ring(struct cpa_sampler *s)
-{
-	s->ring = NULL;
-	s->head = &s->tail;
-}
-
-static void unmap(struct cpa_sampler *s)
-{
-	volatile void *ring = s->ring;
-
-	forget_ring(s);
-	/* A cancellation or a jump may leave the call: nobody may read the ring from here on. */
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (ring)
-		cpa_kernel(SYS_munmap, ring, CPA_PERF_PAGE + CPA_PERF_RING);
 }
 
 /* The sampling rate of the timer, Hz: the requested one, or as fast as the kernel's timers are. */
@@ -188,10 +107,10 @@ static void set_rate(struct cpa_sampler *s, unsigned rate)
 /* From now on the timer samples the thread, which has had @cpu ticks of CPU time. */
 static void sample_by_timer(struct cpa_sampler *s, uint64_t cpu)
 {
-	if (s->ring)
+	if (s->ring.map)
 		cpa_sampler_drain(s);
-	unmap(s);
-	s->blind = false;
+	cpa_ring_close(&s->ring);
+	s->ring.blind = false;
 	s->known_at = cpu; /* from now on its signal must be seen */
 	set_rate(s, timer_rate());
 	set_timer(s, SECOND / timer_rate());
@@ -250,7 +169,7 @@ static bool wants_perf(const struct cpa_sampler *s, uint64_t cpu)
 /* Set the timer beside a perf event: until it ends, or the ring is half full, or for stacks. */
 static void watch_ring(struct cpa_sampler *s)
 {
-	uint64_t until = thins ? CLOSELY : RING_SAMPLES / 2;
+	uint64_t until = thins ? CLOSELY : CPA_RING_SAMPLES / 2;
 
 	s->signals = cpa_callers_on() ? (uint32_t)until * timer_rate() / hz : 1;
 	set_timer(s, cpa_callers_on() ? SECOND / timer_rate() : SECOND * until / hz);
@@ -264,7 +183,7 @@ static void upgrade(struct cpa_sampler *s, uint64_t cpu)
 	int err = errno;
 
 	s->stays = true; /* tried only once */
-	if (wants_perf(s, cpu) && start_perf(s, &rate)) {
+	if (wants_perf(s, cpu) && cpa_ring_open(&s->ring, &rate)) {
 		cpa_header()->sampler = CPA_SAMPLER_PERF;
 		set_rate(s, rate);
 		watch_ring(s);
@@ -283,7 +202,7 @@ static void change_hidden(struct cpa_worker *w)
 	uint64_t cpu = w->clock.cpu + cpa_clock_now() - w->clock.last;
 	struct cpa_clock_gap gap = cpa_clock_hide(&w->clock);
 
-	if (w->sampler.ring)
+	if (w->sampler.ring.map)
 		sample_by_timer(&w->sampler, cpu);
 	else
 		upgrade(&w->sampler, cpu);
@@ -297,7 +216,7 @@ static void change_hidden(struct cpa_worker *w)
 static uint32_t take_stack(struct cpa_worker *w, const void *context, unsigned times)
 {
 	struct cpa_sampler *s = &w->sampler;
-	uint64_t rate = s->ring || s->stays ? timer_rate() : hz;
+	uint64_t rate = s->ring.map || s->stays ? timer_rate() : hz;
 	bool needed = cpa_callers_divide() && !s->pending;
 
 	if (!cpa_callers_on() || s->paused)
@@ -336,9 +255,9 @@ static void on_signal(void *context, unsigned times)
 	cpa_reenter();
 	w->sampler.heard = true;
 	part = take_stack(w, context, times);
-	if (w->sampler.ring && is_last(&w->sampler, times)) {
+	if (w->sampler.ring.map && is_last(&w->sampler, times)) {
 		change_hidden(w);
-	} else if (w->sampler.ring) {
+	} else if (w->sampler.ring.map) {
 		cpa_sampler_drain(&w->sampler);
 	} else {
 		w->sampler.latest = cpa_clock_now();
@@ -346,8 +265,7 @@ static void on_signal(void *context, unsigned times)
 			note_part(&w->sampler, pc, part, times);
 		else
 			note(&w->sampler, pc, times);
-		/* Relaxed: a hint. */
-		if (!w->sampler.stays && !__atomic_load_n(&opening, __ATOMIC_RELAXED))
+		if (!w->sampler.stays && !cpa_ring_is_opening())
 			change_hidden(w);
 	}
 	cpa_leave();
@@ -355,25 +273,13 @@ static void on_signal(void *context, unsigned times)
 
 void cpa_sampler_forked(void)
 {
-	opening = 0;
+	cpa_ring_forked();
 	samples = 0;
 }
 
 void cpa_sampler_leave(struct cpa_sampler *s)
 {
-	/* Map private memory there, unless something else has been mapped at the place. */
-	const int how = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
-	long there;
-
-	if (!s->ring)
-		return;
-	there = cpa_kernel(SYS_mmap, s->ring, CPA_PERF_PAGE + CPA_PERF_RING, PROT_READ | PROT_WRITE,
-			   how, -1, 0);
-	if (there == (long)s->ring)
-		return;
-	forget_ring(s);
-	if (there != -1) /* Linux before 4.17 takes the address for a hint */
-		cpa_kernel(SYS_munmap, there, CPA_PERF_PAGE + CPA_PERF_RING);
+	cpa_ring_leave(&s->ring);
 }
 
 void cpa_sampler_init(unsigned samples_per_second, unsigned by_callers)
@@ -425,7 +331,7 @@ void cpa_sampler_unhush(const struct itimerspec *timer)
 
 void cpa_sampler_start(struct cpa_sampler *s, const sigset_t *mask)
 {
-	s->head = &s->tail;
+	cpa_ring_init(&s->ring);
 	cpa_callers_begin(&s->callers);
 	if (withheld)
 		cpa_diag(CPA_DIAG_SAMPLERS_REFUSED);
@@ -456,7 +362,7 @@ static bool watch(struct cpa_sampler *s, uint64_t cpu)
 	if (s->latest != s->known) {
 		s->known = s->latest;
 		s->known_at = cpu;
-	} else if (hz && !s->ring &&
+	} else if (hz && !s->ring.map &&
 		   cpu_since(s->known_at, cpu) > cpa_sampler_latest() * LATE / (LATE + 2)) {
 		if (s->has_timer && cpa_callers_divide() && !cpa_signal_is_blocked(NULL)) {
 			s->known_at = cpu;
@@ -473,7 +379,7 @@ bool cpa_sampler_switched(struct cpa_sampler *s, uint64_t cpu)
 {
 	bool changed = watch(s, cpu), often = ++s->switches >= MANY;
 
-	if (s->ring && s->heard && (has_many() || (often && is_restless(s, cpu)))) {
+	if (s->ring.map && s->heard && (has_many() || (often && is_restless(s, cpu)))) {
 		sample_by_timer(s, cpu);
 		changed = true;
 	}
@@ -489,45 +395,27 @@ void cpa_sampler_stop(struct cpa_sampler *s)
 	if (s->has_timer)
 		cpa_kernel(SYS_timer_delete, s->timer);
 	s->has_timer = false;
-	unmap(s);
-}
-
-/* Copy @size bytes at @at of the ring, which may wrap. */
-static void copy_out(const struct cpa_sampler *s, uint64_t at, void *to, size_t size)
-{
-	const char *data = (const char *)s->ring + CPA_PERF_PAGE;
-
-	for (size_t i = 0; i < size; i++)
-		((char *)to)[i] = data[(at + i) % CPA_PERF_RING];
+	cpa_ring_close(&s->ring);
 }
 
 void cpa_sampler_drain(struct cpa_sampler *s)
 {
-	/* ACQUIRE: pairs with the kernel's store of data_head after the records. */
-	uint64_t head = __atomic_load_n(&s->ring->data_head, __ATOMIC_ACQUIRE), lost[2];
-	struct user_chain chain = { 0 };
-	struct perf_event_header record;
+	uint64_t head = cpa_ring_written(&s->ring), latest = 0;
+	struct cpa_ring_record record;
 
-	while (s->tail < head) {
-		copy_out(s, s->tail, &record, sizeof(record));
-		if (record.size < sizeof(record) || record.size > head - s->tail)
-			break; /* not a record that the kernel wrote: drop the rest */
-		if (record.type == PERF_RECORD_SAMPLE) {
-			copy_out(s, s->tail + sizeof(record), &chain, sizeof(chain));
+	while (cpa_ring_next(&s->ring, head, &record)) {
+		if (record.ns) {
+			latest = record.ns;
 			cpa_diag(CPA_DIAG_INTERRUPTS);
-			if (chain.length == 2 && chain.context == PERF_CONTEXT_USER)
-				note(s, chain.pc, 1);
-		} else if (record.type == PERF_RECORD_LOST && !s->paused) {
-			copy_out(s, s->tail + sizeof(record), lost, sizeof(lost));
-			cpa_diag_add(CPA_DIAG_SAMPLES_LOST, lost[1]);
+			if (record.pc)
+				note(s, record.pc, 1);
+		} else if (!s->paused) {
+			cpa_diag_add(CPA_DIAG_SAMPLES_LOST, record.lost);
 		}
-		s->tail += record.size;
 	}
-	s->tail = head;
-	if (chain.ns)
-		s->latest = cpa_clock_when(CLOCK_MONOTONIC, chain.ns);
-	/* RELEASE: the records are read before the kernel may overwrite them. */
-	__atomic_store_n(&s->ring->data_tail, head, __ATOMIC_RELEASE);
+	if (latest)
+		s->latest = cpa_clock_when(CLOCK_MONOTONIC, latest);
+	cpa_ring_free(&s->ring, head);
 }
 
 void cpa_sampler_pause(struct cpa_sampler *s, bool pause)
@@ -538,7 +426,7 @@ void cpa_sampler_pause(struct cpa_sampler *s, bool pause)
 	 * Reading samples may look up names, and a signal handler that jumps out of that would
 	 * leave it half done: preload/core/instrument.c.
 	 */
-	if (cpa_sampler_unread(s)) {
+	if (cpa_ring_is_unread(&s->ring)) {
 		before = cpa_signal_hold();
 		cpa_sampler_drain(s);
 		cpa_signal_let(&before);
@@ -551,7 +439,7 @@ void cpa_sampler_rest(struct cpa_sampler *s, uint64_t cpu)
 	sigset_t before;
 
 	cpa_sampler_pause(s, true);
-	if (!s->ring || !s->heard || !thins)
+	if (!s->ring.map || !s->heard || !thins)
 		return;
 	before = cpa_signal_hold(); /* as above */
 	sample_by_timer(s, cpu);
@@ -567,7 +455,7 @@ void cpa_sampler_resume(struct cpa_sampler *s, uint64_t cpu)
 
 void cpa_sampler_drop(struct cpa_sampler *s)
 {
-	if (s->ring)
+	if (s->ring.map)
 		cpa_sampler_drain(s);
 	cpa_sampled_drop(s);
 	cpa_stacks_drop(&s->stacks);
@@ -575,13 +463,13 @@ void cpa_sampler_drop(struct cpa_sampler *s)
 
 void cpa_sampler_take(struct cpa_sampler *s, struct cpa_span *span)
 {
-	if (s->ring)
+	if (s->ring.map)
 		cpa_sampler_drain(s);
 	cpa_sampled_end(s);
 	span->sample = s->sample;
 	span->sampled = s->pending;
 	span->sampled_ticks = s->stand_for;
-	span->sample_period = s->blind ? 0 : s->period;
+	span->sample_period = s->ring.blind ? 0 : s->period;
 	span->stacks = &s->stacks;
 	cpa_sampled_drop(s);
 }

@@ -29,6 +29,7 @@
 #include <time.h>
 
 #include "preload/core/callers.h"
+#include "preload/core/ring.h"
 #include "shadow/graph/activity.h"
 
 #define CPA_FUNCTION_CACHE 64u
@@ -46,15 +47,12 @@ struct cpa_sampler {
 	uint32_t switches; /* since `counted` */
 	uint64_t counted;  /* CPU time, ticks */
 	int timer;	   /* the kernel's number */
-	bool blind;	   /* it has no samples of the kernel */
 	uint64_t period;   /* CPU time between two samples, ticks */
 	uint32_t weight;   /* the same in periods of the requested rate */
 	uint64_t latest;   /* clock at the latest sample */
 	uint64_t known;	   /* `latest` when last read */
 	uint64_t known_at; /* CPU time, ticks, when `known` was new */
-	volatile struct perf_event_mmap_page *ring; /* of the perf event; NULL: none */
-	const uint64_t *head;			    /* of the ring, or `tail` if there is none */
-	uint64_t tail;				    /* of the ring, what was read */
+	struct cpa_ring ring;
 	uint32_t signals; /* of the timer that are to come before the ring is given up */
 	struct cpa_callers_of callers;
 	struct cpa_stacks stacks; /* taken since the last event */
@@ -128,23 +126,16 @@ CPA_HIDDEN void cpa_sampler_rest(struct cpa_sampler *s, uint64_t cpu);
 /* The thread, of @cpu ticks CPU time, enters a part: keep samples, and await them from now on. */
 CPA_HIDDEN void cpa_sampler_resume(struct cpa_sampler *s, uint64_t cpu);
 
-/* Whether there is something in the ring, if there is a ring. */
-static inline bool cpa_sampler_unread(const struct cpa_sampler *s)
-{
-	/* Relaxed: drain() looks again. */
-	return __atomic_load_n(s->head, __ATOMIC_RELAXED) != s->tail;
-}
-
 /* Whether there are samples for cpa_sampler_take(). */
 static inline bool cpa_sampler_waiting(const struct cpa_sampler *s)
 {
-	return s->pending || cpa_sampler_unread(s);
+	return s->pending || cpa_ring_is_unread(&s->ring);
 }
 
 /* Whether samples come as CPU time passes. */
 static inline bool cpa_sampler_ticks(const struct cpa_sampler *s)
 {
-	return s->ring || (s->has_timer && s->heard && !s->paused);
+	return s->ring.map || (s->has_timer && s->heard && !s->paused);
 }
 
 /* Drop the samples since the last event: they fell in a wait or in instrumentation code. */
