@@ -19,6 +19,7 @@
 #include "preload/core/sampled.h"
 #include "preload/core/window.h"
 #include "shadow/arch/arch.h"
+#include "shadow/store/epoch.h"
 #include "shadow/store/kernel.h"
 
 #define SECOND	    1000000000u
@@ -166,11 +167,19 @@ static bool wants_perf(const struct cpa_sampler *s, uint64_t cpu)
 	       cpa_signal_has_room(CPA_SIGNAL_ROOM);
 }
 
-/* Set the timer beside a perf event: until it ends, or the ring is half full, or for stacks. */
+/*
+ * Set the timer beside a perf event: until it ends, or the ring is half full, or for stacks. The first signal of a
+ * thread that had none tells that it blocks them no longer, and so needs no perf event.
+ */
 static void watch_ring(struct cpa_sampler *s)
 {
 	uint64_t until = thins ? CLOSELY : CPA_RING_SAMPLES / 2;
 
+	if (thins && !s->heard) {
+		s->signals = 1;
+		set_timer(s, SECOND / timer_rate());
+		return;
+	}
 	s->signals = cpa_callers_on() ? (uint32_t)until * timer_rate() / hz : 1;
 	set_timer(s, cpa_callers_on() ? SECOND / timer_rate() : SECOND * until / hz);
 }
@@ -207,6 +216,17 @@ static void change_hidden(struct cpa_worker *w)
 	else
 		upgrade(&w->sampler, cpu);
 	cpa_track_hidden(w, &gap);
+}
+
+/* A signal came while the thread is in no part: it does not need a perf event in the next one. */
+static void rest_hidden(struct cpa_worker *w)
+{
+	w->sampler.heard = true;
+	if (!w->sampler.ring.map || !thins || w->window.epoch)
+		return;
+	cpa_reenter();
+	sample_by_timer(&w->sampler, w->clock.cpu);
+	cpa_leave();
 }
 
 /*
@@ -249,6 +269,7 @@ static void on_signal(void *context, unsigned times)
 	if (!*cpa_alive || cpa_tls.inside || !w)
 		return;
 	if (unlikely(cpa_window_moved(w))) {
+		rest_hidden(w);
 		cpa_window_sampled(w, context);
 		return;
 	}
@@ -340,7 +361,8 @@ void cpa_sampler_start(struct cpa_sampler *s, const sigset_t *mask)
 	start_timer(s);
 	if (!cpa_header()->sampler)
 		cpa_header()->sampler = CPA_SAMPLER_TIMER;
-	if (cpa_signal_is_blocked(mask))
+	/* While profiling is off, none is wanted: once it is on, watch() finds that no signals come. */
+	if (cpa_epoch_is_on(cpa_epoch(cpa_header())) && cpa_signal_is_blocked(mask))
 		upgrade(s, 0);
 	cpa_kernel_end();
 }

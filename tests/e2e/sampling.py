@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """tests/e2e/sampling.py - with each kind of sampler and without one, the figures fit together
 
-Programs that come to block signals, whose sampler changes in an activity or in a wait, and that spin in
+Programs that come to block signals, or do no more, whose sampler changes in an activity or in a wait, and that spin in
 waits. How many samples there are and what they tell is looked at by tests/accuracy/sampling.py. Prints TAP and a
 summary.
 """
@@ -85,6 +85,19 @@ def check_parts(results, folder, filters):
         (folder / "dump").unlink()
 
 
+def check_blocked(results, folder):
+    """A perf event is for threads that block signals, while they do, and while profiling is on."""
+    for state, blocked in (("on", 1), ("off", 0)):
+        settings = profiled_environment(folder / "dump", CPA_START=state)
+        said = run([PROGRAMS / "unblocks_later"], env=settings).split()
+        if state == "on" and said == ["0", "0"]:
+            results.skip("blocked signals", "no perf events here")
+            break
+        results.check(said == [str(blocked), "0"], f"profiling {state}: perf events of a child that blocks signals, "
+                      f"and that does no more: {said}")
+        (folder / "dump").unlink(missing_ok=True)
+
+
 def main():
     results = Results()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="sampling.", dir=os.environ.get("CPA_TMP")))
@@ -98,6 +111,7 @@ def main():
             check(results, program, case, folder)
     check_wait(results, folder)
     check_parts(results, folder, filters)
+    check_blocked(results, folder)
     return results.end(folder)
 
 

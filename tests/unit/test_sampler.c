@@ -13,7 +13,7 @@
 #include "preload/core/sampled.c"
 #include "tests/unit/shadow_session.h"
 
-/* What the sampler uses of the rest of preload/. A tick is a nanosecond; there are no perf events. */
+/* What the sampler uses of the rest of preload/. A tick is a nanosecond. */
 static const uint32_t alive = 1;
 const uint32_t *cpa_alive = &alive;
 const uint64_t *cpa_epoch_word;
@@ -106,34 +106,58 @@ void cpa_perf_init(void)
 {
 }
 
-int cpa_perf_open(pid_t tid, unsigned rate, bool *blind)
+static struct perf_event_mmap_page page; /* of the perf event, if there is one */
+static bool can_open;
+
+void cpa_ring_init(struct cpa_ring *r)
 {
-	(void)tid;
+	r->map = NULL;
+	r->head = &r->tail;
+}
+
+bool cpa_ring_open(struct cpa_ring *r, unsigned *rate)
+{
 	(void)rate;
-	(void)blind;
-	return -1;
-}
-
-void *cpa_perf_map_ring(int fd)
-{
-	(void)fd;
-	return NULL;
-}
-
-void cpa_perf_measure_interrupt(void)
-{
-}
-
-unsigned cpa_perf_affordable(unsigned rate)
-{
-	return rate;
-}
-
-bool cpa_private_fds_call(void (*function)(void *), void *argument)
-{
 	tried++;
-	function(argument);
-	return true;
+	r->map = can_open ? &page : NULL;
+	return can_open;
+}
+
+void cpa_ring_close(struct cpa_ring *r)
+{
+	cpa_ring_init(r);
+}
+
+bool cpa_ring_is_opening(void)
+{
+	return false;
+}
+
+void cpa_ring_forked(void)
+{
+}
+
+void cpa_ring_leave(struct cpa_ring *r)
+{
+	cpa_ring_init(r);
+}
+
+uint64_t cpa_ring_written(const struct cpa_ring *r)
+{
+	return r->tail;
+}
+
+bool cpa_ring_next(struct cpa_ring *r, uint64_t head, struct cpa_ring_record *record)
+{
+	(void)r;
+	(void)head;
+	(void)record;
+	return false;
+}
+
+void cpa_ring_free(struct cpa_ring *r, uint64_t head)
+{
+	r->tail = head;
 }
 
 struct cpa_start cpa_start(void)
@@ -147,10 +171,12 @@ bool cpa_signal_init(void (*handler)(void *context, unsigned times))
 	return false; /* no timer of the kernel */
 }
 
+static bool blocks; /* the thread blocks the signal */
+
 bool cpa_signal_is_blocked(const sigset_t *mask)
 {
 	(void)mask;
-	return false;
+	return blocks;
 }
 
 bool cpa_signal_has_room(uint64_t bytes)
@@ -226,10 +252,77 @@ static void test_less_cpu(void **state)
 	assert_true(is_restless(&sampler, 1000 * PERIOD - 20000));
 }
 
+/* A thread that begins in @epoch and blocks the signal; the process has the default rate. */
+static struct cpa_worker *begin_blocked(uint64_t epoch)
+{
+	static struct cpa_worker w;
+
+	memset(&w, 0, sizeof(w));
+	cpa_header()->epoch = epoch;
+	w.window.epoch = cpa_epoch_is_on(epoch) ? epoch : 0;
+	can_open = blocks = true;
+	tried = 0;
+	cpa_tls.worker = &w;
+	cpa_sampler_init(CPA_DEFAULT_HZ, 0);
+	cpa_sampler_start(&w.sampler, NULL);
+	return &w;
+}
+
+static void come(void)
+{
+	ucontext_t context = { 0 };
+
+	blocks = false;
+	on_signal(&context, 1);
+}
+
+/* A thread that blocks the signal as it begins, and no more when it comes, has the timer from then on. */
+static void test_unblocked(void **state)
+{
+	struct cpa_worker *w = begin_blocked(CPA_EPOCH_ON);
+
+	(void)state;
+	assert_int_equal(tried, 1);
+	assert_non_null(w->sampler.ring.map);
+	come();
+	assert_null(w->sampler.ring.map);
+	assert_true(w->sampler.heard);
+}
+
+/* The same if profiling has stopped meanwhile. */
+static void test_unblocked_off(void **state)
+{
+	struct cpa_worker *w = begin_blocked(CPA_EPOCH_ON);
+
+	(void)state;
+	cpa_header()->epoch++;
+	w->window.epoch = 0;
+	come();
+	assert_null(w->sampler.ring.map);
+	assert_true(w->sampler.heard);
+}
+
+/* While profiling is off no perf event is opened. A thread that blocks the signal gets one when it is on. */
+static void test_blocked_off(void **state)
+{
+	struct cpa_worker *w = begin_blocked(CPA_EPOCH_OFF);
+
+	(void)state;
+	assert_int_equal(tried, 0);
+	cpa_header()->epoch++;
+	cpa_sampler_resume(&w->sampler, 1000 * PERIOD);
+	assert_false(cpa_sampler_switched(&w->sampler, 1002 * PERIOD));
+	assert_true(cpa_sampler_switched(&w->sampler, (1000 + 2 * LATE) * PERIOD));
+	assert_non_null(w->sampler.ring.map);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_silent),
-					    cmocka_unit_test(test_less_cpu) };
+					    cmocka_unit_test(test_less_cpu),
+					    cmocka_unit_test(test_unblocked),
+					    cmocka_unit_test(test_unblocked_off),
+					    cmocka_unit_test(test_blocked_off) };
 
 	return cmocka_run_group_tests_name("sampler", tests, begin, NULL);
 }
