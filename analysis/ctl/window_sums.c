@@ -165,6 +165,7 @@ static bool read_sums(void *from, uint64_t *sample)
 				sound &= add_thread(sums->reading, row, &all, sample);
 	} while (cpa_snapshot_again(&snapshot));
 	sample[CPA_WINDOW_LEN] = all.len;
+	sample[CPA_WINDOW_GAPS] = sums->series->gaps;
 	sample[CPA_WINDOW_ON] = cpa_epoch_on(header, cpa_epoch_begun(header, header->epoch));
 	memcpy(sample + cpa_window_slot(slots, CPA_WINDOW_SHARE, 0), all.share,
 	       slots * sizeof(*sample));
@@ -190,7 +191,7 @@ static void fold(struct cpa_window_series *series)
 	series->level++;
 }
 
-void cpa_window_sums_count(struct cpa_window_series *series,
+void cpa_window_sums_count(struct cpa_window_series *series, uint64_t gap,
 			   bool (*read)(void *from, uint64_t *sample), void *from)
 {
 	bool counts = true;
@@ -206,16 +207,17 @@ void cpa_window_sums_count(struct cpa_window_series *series,
 		series->samples += counts;
 	}
 	series->windows += counts;
+	series->gaps += gap;
 	/* RELEASE: the series is whole. */
 	__atomic_store_n(&series->writing, (series->writing | 1) + 1, __ATOMIC_RELEASE);
 }
 
-void cpa_window_sums_take(struct cpa_window_sums *sums, struct cpa_control *control)
+void cpa_window_sums_take(struct cpa_window_sums *sums, struct cpa_control *control, uint64_t gap)
 {
 	if (!sums->failed && !sums->reading)
 		sums->failed = !open_sums(sums, control);
 	if (!sums->failed)
-		cpa_window_sums_count(sums->series, read_sums, sums);
+		cpa_window_sums_count(sums->series, gap, read_sums, sums);
 }
 
 void cpa_window_sums_close(struct cpa_window_sums *sums)

@@ -24,15 +24,18 @@ struct cpa_window_sums {
 	bool failed; /* there are no sums */
 };
 
-/* A window of @control's session is about to begin: profiling is off. */
-void cpa_window_sums_take(struct cpa_window_sums *sums, struct cpa_control *control);
+/*
+ * A window of @control's session is about to begin: profiling is off. The gap before it was drawn from those
+ * with the mean @gap, ticks.
+ */
+void cpa_window_sums_take(struct cpa_window_sums *sums, struct cpa_control *control, uint64_t gap);
 void cpa_window_sums_close(struct cpa_window_sums *sums);
 
 /*
- * Begin another window in @series. Where a sample of the moment before it is due, @read fills it
+ * Begin another window in @series, behind a gap of mean @gap. Where a sample of the moment before it is due, @read fills it
  * in, at its second argument; if that returns false, the next window counts as part of this one.
  */
-void cpa_window_sums_count(struct cpa_window_series *series,
+void cpa_window_sums_count(struct cpa_window_series *series, uint64_t gap,
 			   bool (*read)(void *from, uint64_t *sample), void *from);
 
 #endif

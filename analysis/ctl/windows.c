@@ -77,7 +77,8 @@ uint64_t cpa_windows_next(struct cpa_windows *w)
 	if (!w->next_ns) {
 		seed = cpa_timespec_now_ns(CLOCK_REALTIME);
 		memcpy(w->random, &seed, sizeof(w->random));
-		w->next_ns = 1 + (uint64_t)draw(w, FIRST_NS);
+		w->gap_ns = FIRST_NS / 2;
+		w->next_ns = 1 + (uint64_t)draw(w, 2 * w->gap_ns);
 	}
 	return w->next_ns;
 }
@@ -180,7 +181,6 @@ void cpa_windows_close(struct cpa_windows *w)
 void cpa_windows_act(struct cpa_windows *w, uint64_t now)
 {
 	char *error = NULL;
-	double gap;
 	bool done;
 
 	if (cpa_windows_open(w, &error) < 0) {
@@ -189,15 +189,17 @@ void cpa_windows_act(struct cpa_windows *w, uint64_t now)
 		return;
 	}
 	if (!w->is_on) {
-		cpa_window_sums_take(&w->sums, &w->control);
 		cpa_control_cost(&w->control, &w->begun);
+		cpa_window_sums_take(&w->sums, &w->control,
+				     (uint64_t)(w->gap_ns * w->begun.ticks_per_ns));
 		done = change(w, true);
 		w->next_ns = now + WINDOW_NS;
 	} else {
 		measure(w);
-		gap = mean_gap(w);
-		done = gap == 0 || change(w, false);
-		w->next_ns = now + (gap > 0 ? 1 + (uint64_t)draw(w, 2 * gap) : WINDOW_NS);
+		w->gap_ns = mean_gap(w);
+		done = w->gap_ns == 0 || change(w, false);
+		w->next_ns =
+			now + (w->gap_ns > 0 ? 1 + (uint64_t)draw(w, 2 * w->gap_ns) : WINDOW_NS);
 	}
 	if (!done)
 		end(w);

@@ -32,7 +32,8 @@ struct cpa_windows {
 	struct cpa_window_sums sums;
 	struct cpa_control_cost begun; /* at the start of the window */
 	double cost, cpu;	       /* ticks in windows, the latest ones most */
-	uint64_t epoch;		       /* of the last change; another one: somebody else switches */
+	double gap_ns;	/* mean of those that the gap before the next window is drawn from */
+	uint64_t epoch; /* of the last change; another one: somebody else switches */
 	unsigned short random[3];
 };
 

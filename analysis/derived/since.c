@@ -216,6 +216,7 @@ static void drop_early(struct cpa_profile *now, double at_s)
 static void drop_whole(struct cpa_profile *now)
 {
 	now->rivals = (struct cpa_rivals){ 0 };
+	now->uneven = (struct cpa_uneven){ 0 };
 	now->intervals->samples = 0;
 	for (size_t i = 0; i < now->queues; i++) {
 		free(now->queue[i].name);

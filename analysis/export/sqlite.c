@@ -35,9 +35,9 @@ static const struct table tables[] = {
 	  "kind doubt sentence action beside command critical_path_s least_s after_s others_s" },
 	{ "parts", "parts", NULL, NULL, false, "from_s to_s" },
 	{ "windows", "windows", NULL, NULL, false,
-	  "windows batches wait_s wait_margin_s parallelism_margin max_parallelism_margin "
+	  "windows batches stands_for_s wait_s wait_margin_s parallelism_margin max_parallelism_margin "
 	  "utilization_margin critical_path_margin_s cpu_margin_s service_margin_s idle_margin_s "
-	  "sentence rivals" },
+	  "sentence rivals uneven" },
 	{ "processes", "processes", NULL, NULL, false,
 	  "number=id parent pid name count threads programs state status start_s end_s " TIMES
 	  "cpu_margin_s wait_margin_s" },

@@ -6,6 +6,7 @@
 
 #include "analysis/profile/build.h"
 #include "analysis/profile/components.h"
+#include "analysis/profile/evenness.h"
 #include "analysis/profile/lock_arrays.h"
 #include "analysis/profile/margins.h"
 #include "analysis/profile/objects.h"
@@ -508,7 +509,6 @@ void cpa_margins_clear(struct cpa_profile *profile)
 
 static void add_margins(struct rows *r)
 {
-	find_since(r);
 	count_classes(r);
 	count_samples(r);
 	add_components(r);
@@ -521,7 +521,6 @@ static void add_margins(struct rows *r)
 	add_program(r);
 	find_rival(r);
 	free(r->classes);
-	free(r->since);
 }
 
 void cpa_build_margins(struct cpa_build *build)
@@ -534,8 +533,11 @@ void cpa_build_margins(struct cpa_build *build)
 		program->windows = r.b.windows;
 		program->sampled = true;
 		program->batches = r.b.count >= CPA_BATCHES_LEAST ? r.b.count : 0;
+		find_since(&r);
 		if (program->batches)
 			add_margins(&r);
+		cpa_evenness_find(build, &r.b, r.since);
+		free(r.since);
 	}
 	cpa_batches_free(&r.b);
 }

@@ -65,6 +65,7 @@ static bool read_once(struct cpa_batches *b, const struct cpa_dump *dump, uint64
 	if (!read_head(&head, dump, at))
 		return false;
 	b->windows = head.windows;
+	b->gaps = head.gaps;
 	b->slots = head.slots;
 	b->samples = head.samples;
 	b->length = cpa_window_length(head.slots);

@@ -44,6 +44,7 @@ size_t cpa_margin_batches(size_t samples, size_t *step);
 /* The samples of a session, and their batches. */
 struct cpa_batches {
 	uint64_t windows; /* begun so far */
+	uint64_t gaps;	  /* of these windows: struct cpa_window_series */
 	uint32_t slots;
 	size_t samples, length; /* their number, and values of one */
 	uint64_t *value;

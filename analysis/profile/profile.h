@@ -41,6 +41,20 @@ struct cpa_rivals {
 	double windows;					    /* about so many more would tell */
 };
 
+#define CPA_UNEVEN_MOST 3u
+
+/*
+ * Components whose share of the critical path is another one in the windows of a budget than in the run that they
+ * stand for: evenness.h.
+ */
+struct cpa_uneven {
+	size_t count;
+	struct cpa_uneven_share {
+		const struct cpa_component_figures *component;
+		double in_windows, in_run;
+	} most[CPA_UNEVEN_MOST]; /* those that differ most, most first */
+};
+
 struct cpa_profile {
 	char *file; /* the dump; NULL: not known */
 	struct cpa_program_figures program;
@@ -53,6 +67,7 @@ struct cpa_profile {
 	struct cpa_object_figures *object;	 /* by wait_s, most first */
 	struct cpa_lock_arrays *lock_arrays;	 /* lock_arrays.h */
 	struct cpa_rivals rivals;		 /* the first two, if they are */
+	struct cpa_uneven uneven;		 /* none if windows are spread evenly */
 	struct cpa_queue_figures *queue;	 /* by saved_s, most first */
 	struct cpa_stream_figures *stream;	 /* by the longer of its waits, longest first */
 	size_t stream_rows;			 /* of the streams table; */

@@ -39,6 +39,7 @@ struct cpa_program_figures {
 	uint64_t earlier_parts; /* number of profiled parts before the oldest one in `part` */
 	uint64_t windows;	/* windows of a budget; 0: the run had no budget */
 	bool sampled;		/* windows of a budget were profiled, and not the whole run */
+	double stands_for_s;	/* how much of the run the windows stand for: evenness.h */
 	size_t batches;		/* batches of windows; 0: too few, and the margins below are NAN */
 	/* see margins.h */
 	double wait_margin_s, parallelism_margin, max_parallelism_margin;

@@ -27,10 +27,12 @@ json_t *cpa_json_windows(const struct cpa_profile *profile)
 {
 	const struct cpa_program_figures *program = &profile->program;
 	char *rivals = cpa_rivals_sentence(profile), *sample = cpa_sample_sentence(program);
+	char *uneven = cpa_uneven_sentence(profile);
 	json_t *object = json_object();
 
 	put_count(object, "windows", program->windows);
 	put_count(object, "batches", program->batches);
+	put_real(object, "stands_for_s", program->stands_for_s);
 	put_real(object, "wait_s", program->wait_s);
 	put_margin(object, "wait_margin_s", program->wait_margin_s);
 	put_margin(object, "parallelism_margin", program->parallelism_margin);
@@ -43,7 +45,10 @@ json_t *cpa_json_windows(const struct cpa_profile *profile)
 	put_text(object, "sentence", sample);
 	if (rivals)
 		put_text(object, "rivals", rivals);
+	if (uneven)
+		put_text(object, "uneven", uneven);
 	free(sample);
+	free(uneven);
 	free(rivals);
 	return object;
 }

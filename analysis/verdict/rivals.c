@@ -47,3 +47,26 @@ char *cpa_rivals_sentence(const struct cpa_profile *profile)
 	free(first);
 	return text;
 }
+
+char *cpa_uneven_sentence(const struct cpa_profile *profile)
+{
+	const struct cpa_uneven *uneven = &profile->uneven;
+	char *text = NULL;
+
+	for (size_t i = 0; i < uneven->count; i++) {
+		const struct cpa_uneven_share *share = &uneven->most[i];
+		char *name = cpa_describe(share->component, false);
+		char *longer = cpa_format_text(
+			"%s %s has %.0f%% of the critical path (%.0f%% in the windows)%s",
+			text ? text :
+			       "Windows were rarer where cpa costs more: weighted by "
+			       "the time that each stands for,",
+			name, 100 * share->in_run, 100 * share->in_windows,
+			i + 1 < uneven->count ? "," : ".");
+
+		free(name);
+		free(text);
+		text = longer;
+	}
+	return text;
+}

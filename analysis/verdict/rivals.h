@@ -14,4 +14,10 @@ char *cpa_sample_sentence(const struct cpa_program_figures *program);
  */
 char *cpa_rivals_sentence(const struct cpa_profile *profile);
 
+/*
+ * Which components have another share of the run than of its windows. NULL: none is known to. The caller
+ * frees it.
+ */
+char *cpa_uneven_sentence(const struct cpa_profile *profile);
+
 #endif

@@ -494,6 +494,7 @@ static char *find_doubt(const struct cpa_facts *facts, const struct cpa_profile 
 
 	if (!part)
 		part = doubt_part(profile);
+	part = join(part, cpa_uneven_sentence(profile));
 	part = join(part, doubt_lost(profile));
 	return join(part, cpa_unexplained_doubt(&facts->unexplained, profile));
 }

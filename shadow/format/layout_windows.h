@@ -14,8 +14,9 @@
 
 /* Fields of a sample; ticks. */
 enum cpa_window_field {
-	CPA_WINDOW_LEN, /* L of the longest path */
-	CPA_WINDOW_ON,	/* for which profiling was on */
+	CPA_WINDOW_LEN,	 /* L of the longest path */
+	CPA_WINDOW_ON,	 /* for which profiling was on */
+	CPA_WINDOW_GAPS, /* the mean gaps before the windows: see struct cpa_window_series */
 	/* Sums of all threads, as in struct cpa_thread. */
 	CPA_WINDOW_PROCESS,
 	CPA_WINDOW_WAIT,
@@ -57,6 +58,11 @@ struct cpa_window_series {
 	uint64_t windows; /* begun so far */
 	uint32_t level, samples;
 	uint32_t slots, pad;
+	/*
+	 * Ticks: of each window begun so far the mean of the gap from which the one before it was drawn. A window
+	 * stands for that and for itself.
+	 */
+	uint64_t gaps;
 	uint64_t value[]; /* [samples][cpa_window_length(slots)] */
 };
 

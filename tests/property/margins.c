@@ -97,9 +97,9 @@ static struct cpa_window_series *fill(struct rnd *r, size_t windows)
 		/* A sample that cannot be read: then the window is tried again. */
 		if (fails && series->windows == (uint64_t)series->samples << series->level &&
 		    series->samples < CPA_WINDOW_SAMPLES)
-			cpa_window_sums_count(series, read_now, &fails);
+			cpa_window_sums_count(series, 0, read_now, &fails);
 		fails = false;
-		cpa_window_sums_count(series, read_now, &fails);
+		cpa_window_sums_count(series, 0, read_now, &fails);
 		if (i == windows)
 			break;
 		now[0] += path[i];

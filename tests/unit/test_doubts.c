@@ -251,6 +251,20 @@ static void test_rivals(void **state)
 	assert_null(verdict.beside);
 }
 
+/* Shares of windows that are not those of the run are a doubt, with those of the run. */
+static void test_uneven(void **state)
+{
+	struct cpa_component_figures *one = add(CPA_FUNCTION, "one", 1.7, 1.6);
+	struct cpa_component_figures *two = add(CPA_FUNCTION, "two", 1.6, 1.5);
+
+	(void)state;
+	profile.uneven = (struct cpa_uneven){ 2, { { one, 0.5, 0.1 }, { two, 0.1, 0.25 } } };
+	expect_doubt(
+		"Windows were rarer where cpa costs more: weighted by the time that each stands for, the "
+		"function one has 10% of the critical path (50% in the windows), the function two has 25% "
+		"of the critical path (10% in the windows).");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -266,6 +280,7 @@ int main(void)
 		TEST(test_doubts_of_strangers),
 		TEST(test_doubts_of_parts),
 		TEST(test_rivals),
+		TEST(test_uneven),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

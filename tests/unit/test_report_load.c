@@ -84,7 +84,7 @@ static void test_wrong_format(void **state)
 {
 	(void)state;
 	dump_maker_header(&maker)->format = 99;
-	expect_header_refused("0xc: ", "format 99 found, 20 expected");
+	expect_header_refused("0xc: ", "format 99 found, 21 expected");
 }
 
 static void test_wrong_header_size(void **state)

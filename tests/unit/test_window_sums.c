@@ -81,8 +81,8 @@ static int setup(void **state)
 	return 0;
 }
 
-/* The sums of the session, which are then the latest sample. */
-static const uint64_t *take(void)
+/* The sums of the session before a window behind a gap of mean @gap, which are then the latest sample. */
+static const uint64_t *take_behind(uint64_t gap)
 {
 	struct cpa_control control = { .file = maker_file,
 				       .header = dump_maker_header(&maker),
@@ -90,12 +90,17 @@ static const uint64_t *take(void)
 	struct cpa_window_sums sums = { 0 };
 	uint32_t samples = series->samples;
 
-	cpa_window_sums_take(&sums, &control);
+	cpa_window_sums_take(&sums, &control, gap);
 	assert_false(sums.failed);
 	cpa_window_sums_close(&sums);
 	assert_int_equal(series->samples, samples + 1);
 	assert_int_equal(series->windows, samples + 1);
 	return series->value + samples * WINDOW_LENGTH;
+}
+
+static const uint64_t *take(void)
+{
+	return take_behind(0);
 }
 
 static void assert_ticks(uint64_t ticks, double seconds)
@@ -184,6 +189,15 @@ static void test_again(void **state)
 	assert_memory_equal(sample, sample - WINDOW_LENGTH, WINDOW_LENGTH * sizeof(*sample));
 }
 
+/* A sample has the gaps before the windows that have ended, and the series those of all. */
+static void test_gaps(void **state)
+{
+	(void)state;
+	assert_int_equal(take_behind(100)[CPA_WINDOW_GAPS], 0);
+	assert_int_equal(take_behind(20)[CPA_WINDOW_GAPS], 100);
+	assert_int_equal(series->gaps, 120);
+}
+
 /* Slots of a damaged session. */
 static void test_damage(void **state)
 {
@@ -205,6 +219,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_report),
 		TEST(test_again),
+		TEST(test_gaps),
 		TEST(test_damage),
 	};
 
