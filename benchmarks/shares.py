@@ -12,17 +12,19 @@ HEAD = ["shares differ by, points", "2 standard errors", "of", "exact runs diffe
 
 
 def of_profile(cpa):
-    """The last profile: the length of its critical path, and what components have of it, seconds.
+    """The last profile: the length of its critical path, and what components have of it, seconds: of windows what they
+    have of the run.
 
     Locks that are held for longer than a window on average are left out: windows do not know them
     (docs/parts.md).
     """
     found = programs.report(cpa.build, cpa.path())
+    path_s = found["program"]["critical_path_s"]
     if not found["program"]["complete"]:
         raise Fails("the dump is not complete")
     taken = {each["class"]: each["acquisitions"] for each in found["objects"]}
-    return found["program"]["critical_path_s"], {
-        (c["kind"], c["name"], c["location"]): c["critical_path_s"] for c in found["components"]
+    return path_s, {
+        (c["kind"], c["name"], c["location"]): c["run_share"] * path_s if "run_share" in c else c["critical_path_s"] for c in found["components"]
         if c["kind"] != "thread" and c["total_s"] <= WINDOW_S * taken.get(c["name"], math.inf)}
 
 

@@ -52,7 +52,7 @@ static const struct table tables[] = {
 	  "shared among since_s since_critical_path_s before_at_most_s error_at_most_s calls "
 	  "inclusive_s inclusive_critical_path_s inclusive_saved_s critical_path_margin_s "
 	  "saved_margin_s total_margin_s inclusive_critical_path_margin_s "
-	  "inclusive_saved_margin_s" },
+	  "inclusive_saved_margin_s run_share run_share_margin" },
 	{ "objects", "objects", NULL, NULL, false,
 	  "kind class location queue objects acquisitions contended wait_s hold_s handoffs saved_s "
 	  "critical_path_s wait_margin_s hold_margin_s saved_margin_s critical_path_margin_s" },

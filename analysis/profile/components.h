@@ -37,6 +37,11 @@ struct cpa_component_figures {
 	/* see margins.h; NAN: not known */
 	double total_margin_s, critical_path_margin_s, saved_margin_s;
 	/*
+	 * Of a run in windows: its share of the critical path if each window is weighted by the time that it stands
+	 * for (evenness.h). NAN: not known.
+	 */
+	double run_share, run_share_margin;
+	/*
 	 * For a component that the search found in its bucket: its figures begin at since_s, and
 	 * may be error_s too small or too large. It had at most before_s of the path before, which
 	 * was since_path_s long.

@@ -46,6 +46,16 @@ static double sum(const struct weighted *w, size_t place, double end)
 	return all;
 }
 
+/* Set @batch to the same of each batch: those at the end of the run are in none. */
+static void take_batches(const struct weighted *w, size_t place, double *batch)
+{
+	const struct cpa_batches *b = w->b;
+
+	cpa_batches_clear(b, batch);
+	for (size_t i = 0; i < b->count * b->step; i++)
+		batch[i / b->step] += w->weight[i] * difference(b, i, place, 0);
+}
+
 static double change(const struct cpa_uneven_share *share)
 {
 	return fabs(share->in_run - share->in_windows);
@@ -67,27 +77,34 @@ static void keep(struct cpa_uneven *uneven, struct cpa_uneven_share share)
 	uneven->most[at] = share;
 }
 
+/* Of component @c, which has all values of its slot. @path: the weighted sum of all paths. */
+static void add_component(const struct weighted *w, struct cpa_build *build,
+			  struct cpa_component_figures *c, double path)
+{
+	const struct cpa_batches *b = w->b;
+	size_t place = cpa_window_slot(b->slots, CPA_WINDOW_SHARE, c->slot);
+	double end = (double)build->program.share[c->slot];
+	double all = (double)build->program.len - (double)b->value[CPA_WINDOW_LEN];
+	double in_windows = (end - (double)b->value[place]) / all;
+
+	c->run_share = sum(w, place, end) / path;
+	take_batches(w, place, b->part);
+	take_batches(w, CPA_WINDOW_LEN, b->other);
+	c->run_share_margin = cpa_batches_margin(b, b->part, b->other, 0);
+	keep(&build->profile->uneven, (struct cpa_uneven_share){ c, in_windows, c->run_share });
+}
+
 void cpa_evenness_find(struct cpa_build *build, const struct cpa_batches *b, const uint64_t *since)
 {
 	struct cpa_profile *profile = build->profile;
 	struct weighted w = { b, xcalloc(b->samples + 1, sizeof(double)) };
-	double end = (double)build->program.len, path, all;
+	double path;
 
 	profile->program.stands_for_s =
 		build->tick_s * find_weights(&w, profile->program.wall_s / build->tick_s);
-	all = b->samples ? end - (double)b->value[CPA_WINDOW_LEN] : 0;
-	path = sum(&w, CPA_WINDOW_LEN, end);
-	for (size_t i = 0; i < profile->components && all > 0 && path > 0; i++) {
-		const struct cpa_component_figures *c = &profile->component[i];
-		size_t place = cpa_window_slot(b->slots, CPA_WINDOW_SHARE, c->slot);
-		double had = (double)build->program.share[c->slot];
-
-		if (since[c->slot] == 0)
-			keep(&profile->uneven,
-			     (struct cpa_uneven_share){
-				     .component = c,
-				     .in_windows = (had - (double)b->value[place]) / all,
-				     .in_run = sum(&w, place, had) / path });
-	}
+	path = sum(&w, CPA_WINDOW_LEN, (double)build->program.len);
+	for (size_t i = 0; i < profile->components && path > 0; i++)
+		if (since[profile->component[i].slot] == 0)
+			add_component(&w, build, &profile->component[i], path);
 	free(w.weight);
 }

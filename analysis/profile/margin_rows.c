@@ -173,6 +173,9 @@ static void widen(const struct rows *r, struct cpa_component_figures *c)
 {
 	c->critical_path_margin_s = hypot(c->critical_path_margin_s, sampled_path_margin(r, c));
 	c->saved_margin_s = hypot(c->saved_margin_s, sampled_saved_margin(r, c));
+	c->run_share_margin =
+		hypot(c->run_share_margin,
+		      sampled_path_margin(r, c) / r->build->profile->program.critical_path_s);
 	if (is_sampled(c) && r->functions_s > 0)
 		c->total_margin_s =
 			hypot(c->total_margin_s,
@@ -482,6 +485,7 @@ void cpa_margins_clear(struct cpa_profile *profile)
 		struct cpa_component_figures *c = &profile->component[i];
 
 		c->total_margin_s = c->critical_path_margin_s = c->saved_margin_s = NAN;
+		c->run_share = c->run_share_margin = NAN;
 		c->whole_saved_margin_s = c->whole_critical_path_margin_s = NAN;
 	}
 	for (size_t i = 0; i < profile->objects; i++) {
@@ -534,9 +538,9 @@ void cpa_build_margins(struct cpa_build *build)
 		program->sampled = true;
 		program->batches = r.b.count >= CPA_BATCHES_LEAST ? r.b.count : 0;
 		find_since(&r);
+		cpa_evenness_find(build, &r.b, r.since);
 		if (program->batches)
 			add_margins(&r);
-		cpa_evenness_find(build, &r.b, r.since);
 		free(r.since);
 	}
 	cpa_batches_free(&r.b);

@@ -141,7 +141,8 @@ static void put_components(struct csv *csv, const struct cpa_profile *profile)
 	put_head(csv, "kind,name,location,cpu_s,total_s,critical_path_s,observed_path_s,saved_s,"
 		      "calls,inclusive_s,inclusive_critical_path_s,inclusive_saved_s,"
 		      "critical_path_margin_s,saved_margin_s,total_margin_s,"
-		      "inclusive_critical_path_margin_s,inclusive_saved_margin_s");
+		      "inclusive_critical_path_margin_s,inclusive_saved_margin_s,"
+		      "run_share,run_share_margin");
 	for (size_t i = 0; i < profile->components; i++) {
 		const struct cpa_component_figures *component = &profile->component[i];
 
@@ -162,6 +163,8 @@ static void put_components(struct csv *csv, const struct cpa_profile *profile)
 		put_margin(csv, component->total_margin_s);
 		put_margin(csv, component->whole_critical_path_margin_s);
 		put_margin(csv, component->whole_saved_margin_s);
+		put_margin(csv, component->run_share);
+		put_margin(csv, component->run_share_margin);
 		end_row(csv);
 	}
 }

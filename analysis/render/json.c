@@ -244,6 +244,8 @@ static json_t *components_json(const struct cpa_profile *profile)
 		put_margin(object, "total_margin_s", component->total_margin_s);
 		put_margin(object, "critical_path_margin_s", component->critical_path_margin_s);
 		put_margin(object, "saved_margin_s", component->saved_margin_s);
+		put_margin(object, "run_share", component->run_share);
+		put_margin(object, "run_share_margin", component->run_share_margin);
 		put_bool(object, "shared", component->shared);
 		if (component->among) {
 			put_count(object, "among", component->among);

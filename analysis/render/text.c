@@ -229,6 +229,7 @@ static void put_component(struct cpa_table_text *table, const struct cpa_profile
 		cpa_text_margin(component->saved_margin_s, cpa_format_seconds);
 	struct cpa_figure margin = cpa_text_margin_percent(component->critical_path_margin_s,
 							   program->critical_path_s);
+	struct cpa_figure run = cpa_text_margin_percent(component->run_share, 1);
 	struct cpa_columns columns = cpa_columns_of(component);
 	const char *cells[CPA_TABLE_COLUMNS];
 	size_t count = 0;
@@ -239,6 +240,8 @@ static void put_component(struct cpa_table_text *table, const struct cpa_profile
 	cells[count++] = critical.text;
 	if (program->batches)
 		cells[count++] = margin.text;
+	if (profile->uneven.count)
+		cells[count++] = run.text;
 	cells[count++] = observed.text;
 	cells[count++] = component->kind == CPA_EXTERNAL ? "-" : cpu.text;
 	cells[count++] = cpa_names_component_kind(component->kind);
@@ -274,6 +277,8 @@ static void put_components(const struct cpa_page *page, const struct cpa_profile
 	cpa_table_column(&table, "path", false);
 	if (profile->program.batches)
 		cpa_table_column(&table, "+-", false);
+	if (profile->uneven.count)
+		cpa_table_column(&table, "run", false);
 	cpa_table_column(&table, "wall", false);
 	cpa_table_column(&table, "CPU", false);
 	cpa_table_column(&table, "kind", true);
@@ -296,6 +301,10 @@ static void put_components(const struct cpa_page *page, const struct cpa_profile
 		"saves: what the run would gain. path, wall: shares of the critical and of the "
 		"observed path. Savings of overlapping components (a lock and the code that runs "
 		"under it, a thread and its functions) do not add up.");
+	if (profile->uneven.count)
+		cpa_page_paragraph(
+			page, CPA_FAINT, 0,
+			"run: path, with each window weighted by the time that it stands for.");
 	if (profile->program.by_callers)
 		cpa_page_paragraph(
 			page, CPA_FAINT, 0,

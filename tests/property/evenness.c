@@ -12,15 +12,17 @@
 #include "analysis/profile/components.h"
 #include "analysis/profile/evenness.h"
 #include "tests/property/claims.h"
+#include "tests/property/margins_slow.h"
 #include "tests/unit/dump_windows.h"
 
 #define WINDOWS_MOST 40u
 
-enum claim { TOLD, SHARES, ORDER, EVEN, CLAIMS };
+enum claim { TOLD, SHARES, MARGINS, ORDER, EVEN, CLAIMS };
 
 static const char *const claim_name[CLAIMS] = {
 	[TOLD] = "components are told whose shares differ most from those of the run",
-	[SHARES] = "their shares are those of the slow computation",
+	[SHARES] = "shares of the run are those of the slow computation",
+	[MARGINS] = "so are their margins",
 	[ORDER] = "those that differ most come first",
 	[EVEN] = "windows without gaps tell none",
 };
@@ -85,8 +87,28 @@ static double slow(const struct cpa_profile *profile, size_t place, double end, 
 	return part / path;
 }
 
+/* Half of the interval of the weighted share of which the windows have @place, by batches. NAN: few, or none has any. */
+static double slow_margin(size_t place)
+{
+	double part[CPA_BATCHES_MOST] = { 0 }, path[CPA_BATCHES_MOST] = { 0 }, all = 0, ratio;
+	size_t step, batches = cpa_margin_batches(windows, &step);
+
+	for (size_t i = 0; i < batches * step; i++) {
+		double times =
+			1 + (double)drawn[i][CPA_WINDOW_GAPS] / (double)drawn[i][CPA_WINDOW_ON];
+
+		part[i / step] += times * (double)drawn[i][place];
+		path[i / step] += times * (double)drawn[i][CPA_WINDOW_LEN];
+		all += (double)drawn[i][place];
+	}
+	return batches < CPA_BATCHES_LEAST || all == 0 ? NAN :
+							 slow_interval(part, path, batches, &ratio);
+}
+
 static bool close_to(double found, double expected)
 {
+	if (isnan(expected))
+		return isnan(found);
 	return fabs(found - expected) <= 1e-6 * (1 + fabs(expected));
 }
 
@@ -115,6 +137,11 @@ static void check(const struct cpa_profile *profile, bool whole)
 		for (size_t k = 0; k < uneven->count; k++)
 			if (uneven->most[k].component == c)
 				told = &uneven->most[k];
+		claims.any |= claims_fail(&claims, SHARES, close_to(c->run_share, in_run));
+		if (!slow_is_sampled(c))
+			claims.any |=
+				claims_fail(&claims, MARGINS,
+					    close_to(c->run_share_margin, slow_margin(place)));
 		if (told)
 			claims.any |= claims_fail(&claims, SHARES,
 						  close_to(told->in_run, in_run) &&
