@@ -5,11 +5,13 @@
     benchmarks/budget.py [--build DIR] [--pairs N] [--seconds N] [--long N] [NAME ...]
 
 Prints two tables: servers under load (serving.py), and programs that end. "off": cpa is loaded, and
-profiles nothing. Then runs within the budget and exact ones, in turn: by how many points the shares of the critical
+profiles nothing. Servers all stay up and have their load in turns of --seconds, as starts differ more than what is
+measured here; one of them is off in some turns, and has a budget in others. Then runs within the budget and exact ones, in turn: by how many points the shares of the critical
 path differ (shares.py). Of a server for --long seconds of each kind; programs that end have four runs within the budget
 of half a minute each, where they can (overhead.MINUTES), and two exact ones. Nothing is timed against a limit.
 """
 import argparse
+import contextlib
 import math
 import shutil
 import subprocess
@@ -20,7 +22,7 @@ import overhead
 import servers
 import serving
 import shares
-from measure import Cpa, Fails, interleaved, median, ratios, spread, table
+from measure import Cpa, Fails, interleaved, mean_ratio, median, spread, table
 
 BUDGET = "2%"
 MODES = ("native", "off", "budget", "exact")
@@ -31,12 +33,49 @@ HEAD = ["program", "native CPU", "spread", "off", "budget", "exact", "speed: off
         *shares.HEAD]
 
 
+@contextlib.contextmanager
+def keeping_of(cpa, server):
+    """The budget of a server is kept."""
+    keeper = subprocess.Popen([f"{cpa.build}/cpa", "ctl", str(server.process.pid), "budget", BUDGET],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        keeper.terminate()
+        keeper.wait()
+
+
+@contextlib.contextmanager
+def standing(name, build):
+    """{mode: the server of that name which runs in that mode}; that of "budget" is off until its budget is kept."""
+    with contextlib.ExitStack() as stack:
+        native, off, exact = (stack.enter_context(serving.made(name, build)) for _ in range(3))
+        native.start(False)
+        off.start(True, CPA_START="off")
+        exact.start(True)
+        for server in (native, off, exact):
+            server.load(1)
+        yield {"native": native, "off": off, "budget": off, "exact": exact}
+        for server in (native, off, exact):
+            if server.stop():
+                raise Fails("does not end well")
+
+
+def turn(cpa, servers, mode, seconds):
+    """Requests a second, CPU seconds a request."""
+    server = servers[mode]
+    with keeping_of(cpa, server) if mode == "budget" else contextlib.nullcontext():
+        cpu = server.cpu()
+        requests, took = server.load(seconds)
+        return requests / took, (server.cpu() - cpu) / requests
+
+
 class Kept:
     """A server that runs in one of MODES, with whoever keeps its budget."""
 
     def __init__(self, server, cpa, mode):
         self.server, self.cpa, self.mode = server, cpa, mode
-        self.keeper = None
+        self.keeping = contextlib.ExitStack()
 
     def start(self):
         if self.mode in ("off", "budget"):
@@ -44,17 +83,11 @@ class Kept:
         else:
             self.server.start(self.mode == "exact")
         if self.mode == "budget":
-            self.keeper = subprocess.Popen(
-                [f"{self.cpa.build}/cpa", "ctl", str(self.server.process.pid), "budget", BUDGET],
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            self.keeping.enter_context(keeping_of(self.cpa, self.server))
 
-    def measure(self, seconds):
-        """Requests a second, CPU seconds a request."""
-        try:
-            return servers.once(self.server, seconds, self.start)
-        finally:
-            if self.keeper:
-                self.keeper.wait()
+    def run(self, seconds):
+        with self.keeping:
+            servers.once(self.server, seconds, self.start)
 
 
 def compared(cpa, rounds, one):
@@ -72,17 +105,19 @@ def row(name, unit, cpu, speed, cells):
     """@cpu, @speed: lists of each mode; @cells: the last ones."""
     native = cpu["native"]
     return [name, f"{median(native) * unit[0]:.3g} {unit[1]}", f"{spread(native):.1%}",
-            *(f"{median(ratios(cpu[mode], native)):.3f}" for mode in MODES[1:]),
-            *(f"{median(ratios(speed[mode], speed['native'])):.3f}" for mode in MODES[1:]),
+            *(mean_ratio(cpu[mode], native) for mode in MODES[1:]),
+            *(mean_ratio(speed[mode], speed["native"]) for mode in MODES[1:]),
             *cells]
 
 
 def server_row(name, options):
+    with standing(name, options.build) as running:
+        cpa = Cpa(options.build, running["off"].folder)
+        runs = interleaved({mode: lambda mode=mode: turn(cpa, running, mode, options.seconds)
+                            for mode in MODES}, options.pairs)
     with serving.made(name, options.build) as server:
         cpa = Cpa(options.build, server.folder)
-        runs = interleaved({mode: lambda mode=mode: Kept(server, cpa, mode).measure(options.seconds)
-                            for mode in MODES}, options.pairs)
-        cells = compared(cpa, {"exact": ROUNDS, "budget": ROUNDS}, lambda mode: Kept(server, cpa, mode).measure(options.long / ROUNDS))
+        cells = compared(cpa, {"exact": ROUNDS, "budget": ROUNDS}, lambda mode: Kept(server, cpa, mode).run(options.long / ROUNDS))
         return row(name, (1e6, "us a request"),
                    {mode: [cpu for _, cpu in runs[mode]] for mode in MODES},
                    {mode: [rate for rate, _ in runs[mode]] for mode in MODES}, cells)
@@ -141,9 +176,9 @@ def tables(options):
 
 def budget(cpa, quick):
     """The section of benchmarks/run."""
-    pairs, seconds, long = (1, 2, 10) if quick else (20, 4, 60)
+    pairs, seconds, long = (1, 2, 10) if quick else (20, 6, 60)
     options = argparse.Namespace(names=[], build=cpa.build, pairs=pairs, seconds=seconds, long=long)
-    return (f"Ratios to native, medians of {pairs} interleaved rounds; servers for {seconds} s each. \"off\": loaded, "
+    return (f"Ratios to native, means of {pairs} interleaved rounds and their standard errors; servers for {seconds} s each. \"off\": loaded, "
             f"and profiles nothing; \"budget\": `--budget {BUDGET}`. Then more runs of the last two kinds: the shares of all "
             "together are compared. \"exact runs differ by\": the largest share of that component in a run less "
             "the smallest.\n\n"

@@ -4,6 +4,7 @@ import contextlib
 import glob
 import hashlib
 import json
+import math
 import os
 import signal
 import statistics
@@ -169,6 +170,14 @@ def spread(values):
 
 def ratios(values, natives):
     return [value / native for value, native in zip(values, natives) if native]
+
+
+def mean_ratio(values, natives):
+    """The mean of the ratios of two lists, by their logarithms, and its standard error: "1.003 +- 0.009"."""
+    logs = [math.log(ratio) for ratio in ratios(values, natives)]
+    error = statistics.stdev(logs) / math.sqrt(len(logs)) if len(logs) > 1 else 0
+    mean = math.exp(statistics.mean(logs))
+    return f"{mean:.3f} +- {mean * error:.3f}"
 
 
 def table(head, rows):
