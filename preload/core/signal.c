@@ -249,7 +249,7 @@ const sigset_t *cpa_signal_without_ours(const sigset_t *mask, sigset_t *copy)
 	if (likely(!mask || !ours) || finished || disposition()->sa_handler != SIG_DFL ||
 	    !cpa_kernel_begin())
 		return mask;
-	waits = !sigpending(&pending) && sigismember(&pending, CPA_SIGNAL);
+	waits = !REAL(sigpending)(&pending) && sigismember(&pending, CPA_SIGNAL);
 	cpa_kernel_end();
 	if (!waits)
 		return mask;

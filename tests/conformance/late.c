@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdatomic.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <threads.h>
 
@@ -123,6 +124,8 @@ static void signals(void)
 	begin("signals");
 	DO("mask", pthread_sigmask(SIG_BLOCK, &set, NULL));
 	DO("kill", pthread_kill(pthread_self(), SIGUSR2));
+	DO("pending", sigpending(&set));
+	DO("descriptor", close(signalfd(-1, &set, 0)));
 	DO("wait", sigwait(&set, &sig));
 	add(" %d", sig == SIGUSR2);
 	end();

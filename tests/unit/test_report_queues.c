@@ -463,7 +463,7 @@ static void test_csv(void **state)
 		   ",100,1,3,1.000000000,1.000000000,1.000000000,\"producers\",,,\r\n");
 	expect_csv(CPA_LEVEL_QUEUE, ",0,0,0,,,,\"unknown\",,,\r\n"); /* a class without a slot */
 	expect_csv(CPA_LEVEL_ALL, "\r\n\"region\",\"sort ?[2J\",,");
-	expect_csv(CPA_LEVEL_COMPONENT, ",42,4.500000000,4.250000000,2.000000000,,,,,\r\n");
+	expect_csv(CPA_LEVEL_COMPONENT, ",42,4.500000000,4.250000000,2.000000000,,,,,,,\r\n");
 	expect_csv(CPA_LEVEL_PROGRAM, "\"/usr/bin/example\",10.000000000,");
 	expect_csv(CPA_LEVEL_THREAD, "\r\n4714,\"worker\",\"example_worker\",2.000000000,");
 	expect_csv(CPA_LEVEL_THREAD, ",earlier_threads,process\r\n");
