@@ -4,37 +4,39 @@
  *
  * In a thread that blocks CPA_SIGNAL the timer's signal stays pending. sigwait() and its like skip it
  * (preload/sync/sigwait.c); here sigpending() does not show it, and a signalfd, which would be readable
- * for ever, does not know CPA_SIGNAL at all.
+ * for ever, does not know CPA_SIGNAL. A program that uses CPA_SIGNAL itself sees what there is.
  */
+#include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/signalfd.h>
-#include <time.h>
 
-#include "preload/core/guard.h"
-#include "preload/core/sampler.h"
 #include "preload/core/signal.h"
 #include "preload/libc/real.h"
 
-/* Async-signal-safe, as the original is. One that the program has sent stays pending. */
+/* Async-signal-safe, as the original is. */
 CPA_EXPORT int sigpending(sigset_t *set)
 {
 	int ret = REAL(sigpending)(set);
-	struct itimerspec timer;
 
-	if (likely(ret || !sigismember(set, CPA_SIGNAL)) || !cpa_sampler_hush(&timer))
-		return ret;
-	ret = REAL(sigpending)(set);
-	cpa_sampler_unhush(&timer);
+	/* The kernel, and so the original, writes no more than its own set. */
+	if (unlikely(!ret && sigismember(set, CPA_SIGNAL) && cpa_signal_is_only_ours()))
+		sigdelset(set, CPA_SIGNAL);
 	return ret;
 }
 
+/* The kernel checks @mask, of which it reads _NSIG bits: then it may be read here, too. */
 CPA_EXPORT int signalfd(int fd, const sigset_t *mask, int flags)
 {
-	sigset_t copy;
+	int made = REAL(signalfd)(fd, mask, flags), err = errno;
+	sigset_t others;
 
-	if (!*cpa_alive || !sigismember(mask, CPA_SIGNAL))
-		return REAL(signalfd)(fd, mask, flags);
-	copy = *mask;
-	sigdelset(&copy, CPA_SIGNAL);
-	return REAL(signalfd)(fd, &copy, flags);
+	if (made < 0 || !sigismember(mask, CPA_SIGNAL) || !cpa_signal_is_only_ours())
+		return made;
+	sigemptyset(&others);
+	memcpy(&others, mask, _NSIG / 8);
+	sigdelset(&others, CPA_SIGNAL);
+	REAL(signalfd)(made, &others, flags);
+	errno = err;
+	return made;
 }

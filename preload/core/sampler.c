@@ -19,7 +19,6 @@
 #include "preload/core/sampled.h"
 #include "preload/core/window.h"
 #include "shadow/arch/arch.h"
-#include "shadow/store/epoch.h"
 #include "shadow/store/kernel.h"
 
 #define SECOND	    1000000000u
@@ -167,19 +166,11 @@ static bool wants_perf(const struct cpa_sampler *s, uint64_t cpu)
 	       cpa_signal_has_room(CPA_SIGNAL_ROOM);
 }
 
-/*
- * Set the timer beside a perf event: until it ends, or the ring is half full, or for stacks. The first signal of a
- * thread that had none tells that it blocks them no longer, and so needs no perf event.
- */
+/* Set the timer beside a perf event: until it ends, or the ring is half full, or for stacks. */
 static void watch_ring(struct cpa_sampler *s)
 {
 	uint64_t until = thins ? CLOSELY : CPA_RING_SAMPLES / 2;
 
-	if (thins && !s->heard) {
-		s->signals = 1;
-		set_timer(s, SECOND / timer_rate());
-		return;
-	}
 	s->signals = cpa_callers_on() ? (uint32_t)until * timer_rate() / hz : 1;
 	set_timer(s, cpa_callers_on() ? SECOND / timer_rate() : SECOND * until / hz);
 }
@@ -218,13 +209,16 @@ static void change_hidden(struct cpa_worker *w)
 	cpa_track_hidden(w, &gap);
 }
 
-/* A signal came while the thread is in no part: it does not need a perf event in the next one. */
+/*
+ * A signal came while the thread is in no part. Profiling is off: a thread that blocked the signal when it began does so
+ * no longer, and each of its switches pays for the perf event that it has.
+ */
 static void rest_hidden(struct cpa_worker *w)
 {
-	w->sampler.heard = true;
-	if (!w->sampler.ring.map || !thins || w->window.epoch)
+	if (!w->sampler.ring.map || !thins || !cpa_is_off())
 		return;
 	cpa_reenter();
+	w->sampler.heard = true;
 	sample_by_timer(&w->sampler, w->clock.cpu);
 	cpa_leave();
 }
@@ -361,8 +355,7 @@ void cpa_sampler_start(struct cpa_sampler *s, const sigset_t *mask)
 	start_timer(s);
 	if (!cpa_header()->sampler)
 		cpa_header()->sampler = CPA_SAMPLER_TIMER;
-	/* While profiling is off, none is wanted: once it is on, watch() finds that no signals come. */
-	if (cpa_epoch_is_on(cpa_epoch(cpa_header())) && cpa_signal_is_blocked(mask))
+	if (cpa_signal_is_blocked(mask))
 		upgrade(s, 0);
 	cpa_kernel_end();
 }

@@ -16,6 +16,7 @@
 const char cpa_signal_mark;
 
 static void (*ours)(void *context, unsigned times);
+static bool sent; /* atomic: the program has sent CPA_SIGNAL */
 static volatile bool finished;
 
 /*
@@ -256,6 +257,18 @@ const sigset_t *cpa_signal_without_ours(const sigset_t *mask, sigset_t *copy)
 	*copy = *mask;
 	sigaddset(copy, CPA_SIGNAL);
 	return copy;
+}
+
+void cpa_signal_sent(void)
+{
+	/* Relaxed: it tells nothing of other memory. */
+	__atomic_store_n(&sent, true, __ATOMIC_RELAXED);
+}
+
+bool cpa_signal_is_only_ours(void)
+{
+	/* Relaxed: a thread sees what it has sent itself; of others it cannot know when. */
+	return ours && !__atomic_load_n(&sent, __ATOMIC_RELAXED);
 }
 
 void cpa_signal_fini(void)

@@ -51,6 +51,12 @@ CPA_HIDDEN bool cpa_signal_init(void (*handler)(void *context, unsigned times));
  */
 CPA_HIDDEN const sigset_t *cpa_signal_without_ours(const sigset_t *mask, sigset_t *copy);
 
+/* The program sends CPA_SIGNAL. Signal-safe. */
+CPA_HIDDEN void cpa_signal_sent(void);
+
+/* Whether the program has sent no CPA_SIGNAL, as far as is known: one that is pending is the sampler's. Signal-safe. */
+CPA_HIDDEN bool cpa_signal_is_only_ours(void);
+
 /* Ignore the sampler's signals from now on, without a system call. */
 CPA_HIDDEN void cpa_signal_fini(void);
 

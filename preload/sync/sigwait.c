@@ -215,6 +215,9 @@ static bool sending(int sig, bool to_self, uint64_t caller)
 #define SEND_WITHIN(call, within, to_self)                                      \
 	({                                                                      \
 		bool sent_ = (within) && sending(sig, (to_self), CPA_CALLER()); \
+                                                                                \
+		if (unlikely(sig == CPA_SIGNAL))                                \
+			cpa_signal_sent();                                      \
 		int result_ = (call);                                           \
                                                                                 \
 		if (unlikely(sent_))                                            \
@@ -237,7 +240,7 @@ static bool sending(int sig, bool to_self, uint64_t caller)
 
 CPA_EXPORT int raise(int sig)
 {
-	return SEND(REAL(raise)(sig), true);
+	return SEND_WITHIN(SEND(REAL(raise)(sig), true), false, true);
 }
 
 static bool is_self(pthread_t thread)

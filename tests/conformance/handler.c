@@ -532,9 +532,10 @@ static void undisturbed(void)
 int main(void)
 {
 	undisturbed();
-	settings(SIGSTKFLT);
-	settings(SIGUSR1);
 	waits_for_all();
+	settings(
+		SIGSTKFLT); /* from here on the program has sent it: what is pending may be its own */
+	settings(SIGUSR1);
 	refused();
 	all_signals();
 	locks_in_handlers();

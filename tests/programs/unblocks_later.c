@@ -13,7 +13,8 @@
 
 #include "tests/programs/burn.h"
 
-#define WORK_MS 50 /* as many ticks of the kernel as a timer needs, several times */
+#define BLOCKED_MS 50
+#define LATER_MS   400 /* in an exact run a perf event has a quarter of a second */
 
 static int perf_events(void)
 {
@@ -34,11 +35,11 @@ static void be_child(void)
 	sigset_t none;
 	int blocked;
 
-	burn_ms(WORK_MS);
+	burn_ms(BLOCKED_MS);
 	blocked = perf_events();
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	burn_ms(WORK_MS);
+	burn_ms(LATER_MS);
 	printf("%d %d\n", blocked, perf_events());
 	exit(0);
 }
