@@ -533,8 +533,8 @@ int main(void)
 {
 	undisturbed();
 	waits_for_all();
-	settings(
-		SIGSTKFLT); /* from here on the program has sent it: what is pending may be its own */
+	/* The program sends SIGSTKFLT: from then on sigpending() shows one that is pending. */
+	settings(SIGSTKFLT);
 	settings(SIGUSR1);
 	refused();
 	all_signals();

@@ -56,7 +56,7 @@ static uint64_t has(unsigned i, size_t place)
 	return drawn[i][place];
 }
 
-/* What window @i had of the value at @place; of the last one: what @end has more than the windows before. */
+/* The value at @place of window @i alone. The last window has the rest of @end, the value of the whole run. */
 static double had(unsigned i, size_t place, double end)
 {
 	double before = 0;
