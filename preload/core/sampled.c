@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "preload/core/sampled.h"
 
-void cpa_sampled_add(struct cpa_sampler *s, uint32_t function, uint32_t weight)
+/* Add the weight to that of @function, if that has a place. Return whether it has. */
+static bool add_to(struct cpa_sampler *s, uint32_t function, uint32_t weight)
 {
 	for (unsigned i = 0; i < s->pending; i++) {
 		if (s->sample[i].function == function) {
 			s->sample[i].count += weight;
-			return;
+			return true;
 		}
 	}
+	return false;
+}
+
+void cpa_sampled_add(struct cpa_sampler *s, uint32_t function, uint32_t weight)
+{
+	if (likely(add_to(s, function, weight)))
+		return;
 	if (s->pending == CPA_SAMPLED - cpa_callers_divide()) {
 		/*
 		 * No room: the function with the fewest samples gives its place, with its samples,
@@ -47,9 +55,8 @@ static void share(struct cpa_sampler *s)
 
 void cpa_sampled_end(struct cpa_sampler *s)
 {
-	if (unlikely(s->lost)) {
+	if (unlikely(s->lost) && !add_to(s, CPA_SLOT_UNSAMPLED, s->lost))
 		s->sample[s->pending++] = (struct cpa_sampled){ CPA_SLOT_UNSAMPLED, s->lost };
-	}
 	if (unlikely(s->unknown))
 		share(s);
 }

@@ -2,6 +2,7 @@
 #include "preload/core/sampler.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -38,6 +39,8 @@ static bool confined; /* no perf events: a system call filter may end the proces
 
 static bool can_signal;
 
+static uint64_t usual_delay; /* ticks; written as hz */
+
 static uint32_t samples; /* atomic: samples of the process so far */
 
 /* There is a sample that stands for @times timer periods. Return its weight. */
@@ -49,6 +52,17 @@ static uint32_t weigh(struct cpa_sampler *s, unsigned times)
 	times = times < MOST_TIMES ? times : MOST_TIMES;
 	s->stand_for += times * s->period;
 	return times * s->weight;
+}
+
+/*
+ * Whether a sample at @pc, for @times timer periods, came when the thread let in the signal, which it had blocked: of all
+ * these periods it is not known where the thread was. pthread_sigmask() itself takes no period; two ticks of the kernel
+ * may pass before a signal that is not blocked comes.
+ */
+static bool was_blocked(const struct cpa_sampler *s, uint64_t pc, unsigned times)
+{
+	return unlikely(times > 1) && times * s->period > usual_delay &&
+	       cpa_function_start(pc) == (uint64_t)REAL(pthread_sigmask);
 }
 
 /* Count a sample at @pc with the weight of @times timer periods. */
@@ -80,6 +94,13 @@ static void note_part(struct cpa_sampler *s, uint64_t pc, uint32_t part, unsigne
 		return;
 	cpa_sampled_add(s, part, s->unknown);
 	s->unknown = 0;
+}
+
+/* Count a sample for @times timer periods in which the signal was blocked. */
+static void note_blocked(struct cpa_sampler *s, unsigned times)
+{
+	if (!s->paused)
+		cpa_sampled_add(s, CPA_SLOT_UNSAMPLED, weigh(s, times));
 }
 
 static void set_timer(const struct cpa_sampler *s, uint64_t period_ns)
@@ -259,6 +280,7 @@ static void on_signal(void *context, unsigned times)
 	struct cpa_worker *w = cpa_tls.worker;
 	uint64_t pc = cpa_arch_program_counter(context);
 	uint32_t part;
+	bool blocked;
 
 	if (!*cpa_alive || cpa_tls.inside || !w)
 		return;
@@ -269,14 +291,17 @@ static void on_signal(void *context, unsigned times)
 	}
 	cpa_reenter();
 	w->sampler.heard = true;
-	part = take_stack(w, context, times);
+	blocked = was_blocked(&w->sampler, pc, times);
+	part = blocked ? 0 : take_stack(w, context, times);
 	if (w->sampler.ring.map && is_last(&w->sampler, times)) {
 		change_hidden(w);
 	} else if (w->sampler.ring.map) {
 		cpa_sampler_drain(&w->sampler);
 	} else {
 		w->sampler.latest = cpa_clock_now();
-		if (cpa_callers_divide())
+		if (unlikely(blocked))
+			note_blocked(&w->sampler, times);
+		else if (cpa_callers_divide())
 			note_part(&w->sampler, pc, part, times);
 		else
 			note(&w->sampler, pc, times);
@@ -300,6 +325,7 @@ void cpa_sampler_leave(struct cpa_sampler *s)
 void cpa_sampler_init(unsigned samples_per_second, unsigned by_callers)
 {
 	struct cpa_start start = cpa_start();
+	struct timespec tick;
 
 	thins = samples_per_second == CPA_DEFAULT_HZ;
 	/* A debugger would stop at each sample: none, unless CPA_SAMPLE_HZ asks for them. */
@@ -312,6 +338,8 @@ void cpa_sampler_init(unsigned samples_per_second, unsigned by_callers)
 	confined = start.confined;
 	if (hz)
 		can_signal = cpa_signal_init(on_signal);
+	if (!cpa_kernel(SYS_clock_getres, CLOCK_MONOTONIC_COARSE, &tick))
+		usual_delay = cpa_clock_ticks(2 * (uint64_t)tick.tv_nsec);
 }
 
 bool cpa_sampler_hush(struct itimerspec *timer)

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """tests/e2e/sampling.py - with each kind of sampler and without one, the figures fit together
 
-Programs that block signals later, or only at first; whose sampler changes in an activity or in a wait; that spin in
-waits. How many samples there are and what they tell is looked at by tests/accuracy/sampling.py. Prints TAP and a
-summary.
+The programs block signals from some time on, only at first, or now and then. In others the sampler changes in an
+activity or in a wait, or threads spin in waits. How many samples there are and what they tell is looked at by
+tests/accuracy/sampling.py. Prints TAP and a summary.
 """
 
 import ctypes
@@ -87,6 +87,21 @@ def check_parts(results, folder, filters):
         (folder / "dump").unlink()
 
 
+def check_masked(results, folder):
+    """Time in which a thread blocks the timer's signal is not that of the function that lets it in."""
+    dump = folder / "dump"
+    for settings in {}, {"CPA_BY": "caller:1"}:
+        run([PROGRAMS / "masked_often"], env=profiled_environment(dump, **settings),
+            preexec_fn=deny(PERF_EVENT_OPEN, error=13))
+        functions = {c["name"].removesuffix(" <- main"): c["cpu_s"] for c in read(dump)["components"] if c["kind"] == "function"}
+        cpu_s = sum(functions.values())
+        # A period of the timer in which a block begins or ends counts for either.
+        open_s, unknown_s = (functions.get(name, 0) / cpu_s for name in ("open_to_all", UNSAMPLED))
+        results.check(open_s > 0.4 and unknown_s > 0.4,
+                      f"signals are blocked half of the time, {settings}: {functions}")
+        dump.unlink()
+
+
 def may_open_perf_event():
     """Whether the kernel gives this process a perf event of its CPU time, without samples of the kernel."""
     only_user = 1 << 5 | 1 << 6  # exclude_kernel, exclude_hv
@@ -123,6 +138,8 @@ def main():
             check(results, program, case, folder)
     check_wait(results, folder)
     check_parts(results, folder, filters)
+    if filters:
+        check_masked(results, folder)
     check_blocked(results, folder)
     return results.end(folder)
 
