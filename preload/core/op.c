@@ -38,8 +38,8 @@ static __attribute__((noinline, cold)) void begun(struct cpa_op *op, bool fresh)
 }
 
 /*
- * A signal handler of the program had events in the wait. If they were in a later part, the wait arrives there. Return
- * for how many ticks before profiling was on.
+ * The thread had events in the wait, as in a signal handler of the program. If they were in a later part, the wait
+ * arrives there. Return for how many ticks before profiling was on.
  */
 static __attribute__((noinline, cold)) uint64_t moved_on(struct cpa_op *op)
 {
@@ -69,11 +69,17 @@ static bool back_begun(struct cpa_op *op)
 /* The same of one that blocked; apart, so that the other saves no registers for it. */
 static __attribute__((noinline)) bool back_blocked(struct cpa_op *op)
 {
-	uint64_t earlier;
+	uint64_t earlier = 0, own = op->w->self.own, arrived;
 
 	cpa_reenter(); /* a handler that begins now has no event */
-	earlier = unlikely(!op->w->between && *cpa_alive) ? moved_on(op) : 0;
+	if (unlikely(!op->w->between && *cpa_alive)) {
+		earlier = moved_on(op);
+		own = op->w->clock.last;
+	}
+	arrived = op->arrived;
 	op->wait.now = cpa_waited(op->w, &op->arrived);
+	if (likely(op->arrived == arrived)) /* else it arrives in a part that began later */
+		op->w->self.own = own;
 	op->wait.arrived = op->arrived;
 	op->wait.runqueue = op->w->wait.runqueue;
 	op->others = op->w->wait.others + earlier;

@@ -141,6 +141,7 @@ static void join_gone(struct cpa_worker *w, uint32_t number, struct cpa_wait *wa
 	const struct cpa_path *path = thread ? path_of(thread) : NULL;
 	uint64_t now = wait->now;
 
+	wait->arrived = cpa_self_since(&w->self, wait->arrived);
 	if (path && path->released > wait->arrived && path->released < now)
 		wait->now = path->released;
 	else

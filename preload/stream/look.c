@@ -216,8 +216,27 @@ void cpa_look_pair(const int fds[2], int type, uint64_t words[2])
 	words[1] = CPA_DESCRIPTOR_GIVEN | cpa_descriptor_of(row[1], row[0]);
 }
 
-/* The stream from @from to @to: the first of that name that has not been closed at both ends. */
-static uint32_t tcp_row(const struct cpa_end *from, const struct cpa_end *to, uint64_t waiting)
+/* Which end of a stream a socket is. */
+enum side { WRITES, READS };
+
+/*
+ * Whether the socket @inode is an end of @s: it was the latest that was, or a descriptor may be open at either end.
+ * Descriptors that were closed at both ends may have been copies.
+ */
+static bool is_side(struct cpa_stream *s, enum side side, uint32_t inode)
+{
+	const uint32_t both = CPA_STREAM_NO_WRITER | CPA_STREAM_NO_READER;
+
+	/* Relaxed, both: a number on which no other data depends. */
+	if ((cpa_stream_closed(s, 0) & both) == both)
+		return __atomic_load_n(&s->socket[side], __ATOMIC_RELAXED) == inode;
+	__atomic_store_n(&s->socket[side], inode, __ATOMIC_RELAXED);
+	return true;
+}
+
+/* The stream from @from to @to, of which the socket @inode is @side: the first of that name that may be. */
+static uint32_t tcp_row(const struct cpa_end *from, const struct cpa_end *to, enum side side,
+			uint32_t inode, uint64_t waiting)
 {
 	uint64_t ports = (uint64_t)from->port << 16 | to->port;
 
@@ -227,8 +246,7 @@ static uint32_t tcp_row(const struct cpa_end *from, const struct cpa_end *to, ui
 							 to->high ^ to->low, i << 32 | ports),
 					  CPA_STREAM_TCP, waiting);
 
-		if (!row || ~cpa_stream_closed(cpa_stream(row), 0) &
-				    (CPA_STREAM_NO_WRITER | CPA_STREAM_NO_READER))
+		if (!row || is_side(cpa_stream(row), side, inode))
 			return row;
 	}
 	return 0;
@@ -265,7 +283,7 @@ static uint64_t look_listener(int fd, const struct address *own)
 	return cpa_descriptor_of(cpa_address_own(CPA_STREAM_CONNECTION, &own->name, own->size), 0);
 }
 
-static uint64_t look_tcp(int fd)
+static uint64_t look_tcp(int fd, uint32_t inode)
 {
 	struct address a = address_of(SYS_getsockname, fd), b = address_of(SYS_getpeername, fd);
 	struct cpa_end own, other;
@@ -276,8 +294,8 @@ static uint64_t look_tcp(int fd)
 	if (!cpa_end_of(&a.name, a.size, &own) || !cpa_end_of(&b.name, b.size, &other) ||
 	    !cpa_end_is_near(fd, &own, &other))
 		return other_of(CPA_STREAM_TCP);
-	reads = tcp_row(&other, &own, waiting_in(fd));
-	writes = tcp_row(&own, &other, 0);
+	reads = tcp_row(&other, &own, READS, inode, waiting_in(fd));
+	writes = tcp_row(&own, &other, WRITES, inode, 0);
 	return cpa_descriptor_of(reads, writes);
 }
 
@@ -328,7 +346,7 @@ static uint64_t look_socket(struct cpa_worker *w, int fd, const struct stat *st)
 	if (domain != AF_INET && domain != AF_INET6)
 		return other_of(CPA_STREAM_OTHER);
 	if (type == SOCK_STREAM && option(fd, SO_PROTOCOL) == IPPROTO_TCP)
-		return look_tcp(fd);
+		return look_tcp(fd, (uint32_t)st->st_ino);
 	if (type == SOCK_DGRAM && option(fd, SO_PROTOCOL) == IPPROTO_UDP)
 		return look_udp(fd);
 	return other_of(CPA_STREAM_OTHER);

@@ -68,11 +68,12 @@ static uint64_t timed_out(struct waiting *wait)
 {
 	struct cpa_op *op = &wait->op;
 	uint64_t due = cpa_clock_at(wait->clock, wait->until, op->wait.now);
+	uint64_t since = cpa_self_since(&op->w->self, op->arrived);
 
-	if (due < op->arrived)
-		due = op->arrived;
+	if (due < since)
+		due = since;
 	cpa_op_in_vain(op, CPA_EXT_TIMEOUT);
-	cpa_unexplained_first(op->w, CPA_EXT_TIMEOUT, due - op->arrived);
+	cpa_unexplained_first(op->w, CPA_EXT_TIMEOUT, due - since);
 	return due;
 }
 

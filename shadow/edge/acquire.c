@@ -72,8 +72,10 @@ static bool join(struct cpa_self *self, const struct cpa_path *remote, bool late
 static void settle(struct cpa_self *self, struct cpa_wait *w)
 {
 	if (w->matched && w->now > w->arrived) {
+		uint64_t since = cpa_self_since(self, w->arrived);
+
 		if (likely(w->border == CPA_WAIT_WITHIN || w->border == CPA_WAIT_LATE))
-			count_latency(&self->row->path, w, w->now - w->arrived);
+			count_latency(&self->row->path, w, w->now - since);
 		else
 			w->arrived = w->now;
 	}

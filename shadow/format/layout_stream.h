@@ -122,6 +122,8 @@ struct cpa_stream {
 	 * is full: shadow/edge/queue.h.
 	 */
 	uint32_t histogram[CPA_HISTOGRAM];
+	/* Internal, atomic. Of TCP: inodes of the latest sockets that wrote and read it; 0: not known. */
+	uint32_t socket[2];
 } __attribute__((aligned(CPA_CACHE_LINE)));
 
 #endif

@@ -29,6 +29,11 @@ struct cpa_self {
 	/* ticks after `since` in which an event may take the short path: preload/core/event.h */
 	uint64_t window;
 	struct cpa_journal *journal; /* shadow/journal/journal.h; NULL: no journal */
+	/*
+	 * Clock of the end of the thread's latest operation within a wait of its own: in a signal handler, or in a
+	 * function of the C library that does more than wait. Its time up to there is on its path.
+	 */
+	uint64_t own;
 	uint64_t slow; /* operations so far that took more than a few hundred instructions */
 	/* Unreferenced versions kept for the next join: [0] of S and H, [1] of O. */
 	uint32_t spare_count[2];
@@ -99,5 +104,11 @@ struct cpa_self {
 		uint32_t notes; /* number of activities noted so far */
 	} noting;
 };
+
+/* Up to where the time of a wait that began at clock @arrived is on the thread's path: no operation lies behind that. */
+static inline uint64_t cpa_self_since(const struct cpa_self *self, uint64_t arrived)
+{
+	return self->own > arrived ? self->own : arrived;
+}
 
 #endif

@@ -8,6 +8,9 @@ the run.
 
 tests/programs/unseen_child.c waits for a child that a handler made, which does not join the session.
 That wait was on no path.
+
+tests/programs/killed_child.c waits for a child that a handler kills, which takes a lock, too. The time from the
+child's last event to the handler was on no path.
 """
 import json
 import os
@@ -37,4 +40,5 @@ def run(program):
 
 results.check(run("handler_in_wait") >= 0.3, "the handler's sleeps are on it")
 results.check(run("unseen_child") >= 0.09, "the wait for a child that is not in the session is on it")
+run("killed_child")
 sys.exit(results.end(folder))

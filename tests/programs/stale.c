@@ -5,6 +5,7 @@
  * `stale CASE`: the streams of each case have as many bytes as tests/e2e/streams.py says; whatever else
  * is written or read are files that have the number before or after.
  */
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <pty.h>
@@ -178,6 +179,31 @@ static void at_exit(void)
 	must(waitpid(child, &status, 0) == child && !status);
 }
 
+#define FROM 10
+#define TO   11
+
+/* Each end of a connection has a copy that stays when the other descriptor is closed, and in the next program. */
+static void copied(void)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int listens = socket(AF_INET, SOCK_STREAM, 0), to = socket(AF_INET, SOCK_STREAM, 0), from;
+	socklen_t size = sizeof(at);
+
+	must(!bind(listens, (struct sockaddr *)&at, size) && !listen(listens, 1));
+	must(!getsockname(listens, (struct sockaddr *)&at, &size));
+	must(!connect(to, (struct sockaddr *)&at, size));
+	from = accept(listens, NULL, NULL);
+	must(from >= 0 && write(to, bytes, 5) == 5 && read(from, bytes, 2) == 2);
+	must(dup2(from, FROM) == FROM && dup2(to, TO) == TO && !close(from) && !close(to));
+	execl("/proc/self/exe", "stale", "copied_on", NULL);
+}
+
+static void copied_on(void)
+{
+	must(write(TO, bytes, 3) == 3 && read(FROM, bytes, 6) == 6);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -186,7 +212,8 @@ int main(int argc, char **argv)
 	} cases[] = { { "failed", failed },	 { "closed_beside", closed_beside },
 		      { "daemon", by_daemon },	 { "login_tty", by_login_tty },
 		      { "forkpty", by_forkpty }, { "nothing", nothing },
-		      { "at_exit", at_exit } };
+		      { "at_exit", at_exit },	 { "copied", copied },
+		      { "copied_on", copied_on } };
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		if (argc > 1 && !strcmp(argv[1], cases[i].name)) {

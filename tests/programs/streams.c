@@ -11,12 +11,15 @@
 #include <linux/close_range.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -342,6 +345,48 @@ static int by_popen(void)
 	return report(1 + 2 * ROUNDS, 3 * ROUNDS);
 }
 
+#define LINGERS_US 100000
+
+static pthread_mutex_t taken = PTHREAD_MUTEX_INITIALIZER;
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+	burn(2);
+	pthread_mutex_lock(&taken);
+	pthread_mutex_unlock(&taken);
+}
+
+/* A handler works while pclose() waits for a child whose profile has ended: see lingers(). */
+static int popen_lingers(void)
+{
+	struct itimerval soon = { .it_value.tv_usec = LINGERS_US / 5 };
+	char command[4096], line[64];
+	FILE *f;
+
+	snprintf(command, sizeof(command), "exec '%s' lingers", own);
+	signal(SIGALRM, on_alarm);
+	f = popen(command, "r");
+	must(f != NULL);
+	must(!fgets(line, sizeof(line), f));
+	setitimer(ITIMER_REAL, &soon, NULL);
+	must(pclose(f) == 0);
+	return report(2, 2);
+}
+
+static void linger(void)
+{
+	syscall(SYS_close, STDOUT_FILENO);
+	usleep(LINGERS_US);
+}
+
+/* Handlers of quick_exit() run when the profile has ended. */
+static int lingers(void)
+{
+	at_quick_exit(linger);
+	quick_exit(0);
+}
+
 static int lines(void)
 {
 	for (unsigned i = 0; i < ROUNDS; i++) {
@@ -497,6 +542,8 @@ int main(int argc, char **argv)
 		{ "terminal_several", terminal_several },
 		{ "end_of_file", end_of_file },
 		{ "popen", by_popen },
+		{ "popen_lingers", popen_lingers },
+		{ "lingers", lingers },
 		{ "stdio", by_stdio },
 		{ "lines", lines },
 		{ "replaced", replaced },
