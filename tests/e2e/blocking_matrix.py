@@ -41,7 +41,7 @@ CUT = ("suspend",)
 # between the record of that and the signal.
 SENT_S = 0.02
 SWITCHED = ("start", "stop", "restart")
-# What lies between a reading of the program's and one of ours: an event, or a thread's last steps.
+# What lies between a reading of the program's and one of ours: an event, or the end of a thread's destructors.
 PROBE_S = 0.0003
 TRIES, EXPIRES, CANCELS, SPINS, JOINS, REACQUIRES, CHILD = (1 << n for n in range(7))
 # What the program prints that is the same in each run.
@@ -60,11 +60,12 @@ class Thread:
 
 
 class Child:
-    """The same of a child, of whose work only a region tells."""
+    """The same of a child, of whose work only a region tells, which has no probes: those are the process's."""
 
-    def __init__(self, report, region):
+    def __init__(self, report, region, pid):
         self.component = component(report, "region", region)
-        self.row = {"cpu_s": self.component["cpu_s"], "probe_s": 0}
+        probe_s = sum(p["probe_s"] for p in report["processes"] if p["pid"] == pid)
+        self.row = {"probe_s": probe_s}
 
 
 class Cell:
@@ -76,7 +77,7 @@ class Cell:
         self.properties = knowledge["properties"]
         self.waiter = Thread(report, f"waiter_{self.operation}")
         if self.properties & CHILD:
-            self.releaser = Child(report, self.operation)
+            self.releaser = Child(report, self.operation, knowledge["child"])
         else:
             self.releaser = Thread(report, f"releaser_{self.operation}")
         self.wrong = []
@@ -116,8 +117,9 @@ class Cell:
         return k["released_ns"], k["released_most_ns"]
 
     def cpu(self, text, thread, least, most):
-        """A thread's CPU time has its probes, which its components do not have."""
-        self.within(f"{text}'s CPU time", thread.row["cpu_s"], least, most)
+        """A thread's CPU time has its probes, which its components do not have. A child has no row of its own."""
+        if "cpu_s" in thread.row:
+            self.within(f"{text}'s CPU time", thread.row["cpu_s"], least, most)
         of_component = thread.component["cpu_s"]
         self.within(f"{text}'s work", of_component, least - thread.row["probe_s"], most)
 
