@@ -16,14 +16,23 @@
 #define MOST_NS	  60e9	      /* longest mean gap */
 #define AGAIN_NS  UINT64_C(10000000)
 
+/*
+ * The first window ends early where gaps will be longer than SHORT_NS: it has told what windows cost, and a short run
+ * does not pay for more. As cpa meets threads and objects for the first time in it, it counts as DEAR times the
+ * program's own time at most.
+ */
+#define TRIAL_NS UINT64_C(10000000)
+#define SHORT_NS (4 * (double)WINDOW_NS)
+#define DEAR	 1.0
+
 /* What the sums in the session do not hold: an untimed use of a lock, an interrupt for a sample, */
 #define UNTIMED_NS 14.0
 #define SAMPLE_NS  9000.0
 /*
  * and what operations of cpa cost outside of them, as a multiple of their own time: cache lines that they take from the
- * program, longer sections. By the CPU time of exact and native runs (docs/parts.md).
+ * program, longer sections. It depends on the processor and the program; this is above most (docs/parts.md).
  */
-#define OUTSIDE 1.0
+#define OUTSIDE 2.0
 /* At least so much of the process time is the program's. */
 #define OWN 0.1
 
@@ -83,12 +92,15 @@ uint64_t cpa_windows_next(struct cpa_windows *w)
 	return w->next_ns;
 }
 
-/* Add what the window that ends now cost, and what the program itself had of CPU time, to the sums. */
-static void measure(struct cpa_windows *w)
+/*
+ * Add what the window that ends now cost, and what the program itself had of CPU time, to the sums. Return whether it
+ * had some, as far as it is known: that of a thread is known at its events.
+ */
+static bool measure(struct cpa_windows *w)
 {
 	const struct cpa_control_cost *from = &w->begun;
 	struct cpa_control_cost now;
-	double probe, process, outside;
+	double probe, process, outside, idle;
 
 	cpa_control_cost(&w->control, &now);
 	probe = (double)(now.probe - from->probe);
@@ -100,9 +112,13 @@ static void measure(struct cpa_windows *w)
 	/* What is outside of cpa's operations is in the process time, too. */
 	w->cpu = w->cpu * KEPT +
 		 (process - outside > OWN * process ? process - outside : OWN * process);
-	if (w->cpu < IDLE * now.ticks_per_ns * (double)WINDOW_NS)
-		w->cpu = IDLE * now.ticks_per_ns * (double)WINDOW_NS;
+	idle = IDLE * now.ticks_per_ns * (double)w->length_ns;
+	if (w->cpu < idle)
+		w->cpu = idle;
+	if (w->length_ns == TRIAL_NS && w->cost > DEAR * w->cpu)
+		w->cost = DEAR * w->cpu;
 	w->begun = now;
+	return w->cpu > idle;
 }
 
 /*
@@ -180,8 +196,9 @@ void cpa_windows_close(struct cpa_windows *w)
 
 void cpa_windows_act(struct cpa_windows *w, uint64_t now)
 {
+	uint64_t called = cpa_timespec_now_ns(CLOCK_MONOTONIC);
 	char *error = NULL;
-	bool done;
+	bool done, known, goes_on;
 
 	if (cpa_windows_open(w, &error) < 0) {
 		free(error);
@@ -193,13 +210,18 @@ void cpa_windows_act(struct cpa_windows *w, uint64_t now)
 		cpa_window_sums_take(&w->sums, &w->control,
 				     (uint64_t)(w->gap_ns * w->begun.ticks_per_ns));
 		done = change(w, true);
-		w->next_ns = now + WINDOW_NS;
+		/* The first time that took some milliseconds. */
+		now += cpa_timespec_now_ns(CLOCK_MONOTONIC) - called;
+		w->length_ns = w->length_ns ? WINDOW_NS : TRIAL_NS;
+		w->next_ns = now + w->length_ns;
 	} else {
-		measure(w);
+		known = measure(w);
 		w->gap_ns = mean_gap(w);
-		done = w->gap_ns == 0 || change(w, false);
-		w->next_ns =
-			now + (w->gap_ns > 0 ? 1 + (uint64_t)draw(w, 2 * w->gap_ns) : WINDOW_NS);
+		goes_on = w->gap_ns == 0 ||
+			  (w->length_ns == TRIAL_NS && (!known || w->gap_ns < SHORT_NS));
+		done = goes_on || change(w, false);
+		w->length_ns = WINDOW_NS;
+		w->next_ns = now + (goes_on ? WINDOW_NS : 1 + (uint64_t)draw(w, 2 * w->gap_ns));
 	}
 	if (!done)
 		end(w);

@@ -2,8 +2,8 @@
 /*
  * analysis/ctl/windows.h - profile windows of a run, within a budget of CPU time
  *
- * A window begins at a random moment and lasts WINDOW_NS. When it ends, the CPU time that cpa took
- * in it is compared with the CPU time that the program had in it; the mean gap to the next window
+ * A window begins at a random moment and lasts WINDOW_NS, the first one TRIAL_NS if it costs much. When it ends, the
+ * CPU time that cpa took in it is compared with the CPU time that the program had in it; the mean gap to the next window
  * is chosen so that the cost, over windows and gaps, is the budget. A program that costs less than
  * the budget while profiling is on has one long window. Random gaps, of up to twice the mean, meet
  * no period of the program's.
@@ -25,7 +25,8 @@ struct cpa_windows {
 	double budget; /* most CPU time of cpa's, as a share of the program's; 0: no windows */
 	const char *session;
 	/* Private. */
-	uint64_t next_ns; /* of the next change; 0: the first is not planned yet */
+	uint64_t next_ns;   /* of the next change; 0: the first is not planned yet */
+	uint64_t length_ns; /* of the latest window; 0: there was none yet */
 	bool is_open, is_on;
 	bool is_taken; /* another process keeps a budget */
 	struct cpa_control control;
