@@ -5,10 +5,12 @@
     benchmarks/budget.py [--build DIR] [--pairs N] [--seconds N] [--long N] [NAME ...]
 
 Prints two tables: servers under load (serving.py), and programs that end. "off": cpa is loaded, and
-profiles nothing. Servers all stay up and have their load in turns of --seconds, as starts differ more than what is
-measured here; one of them is off in some turns, and has a budget in others. Then runs within the budget and exact ones, in turn: by how many points the shares of the critical
-path differ (shares.py). Of a server for --long seconds of each kind; programs that end have four runs within the budget
-of half a minute each, where they can (overhead.MINUTES), and two exact ones. Nothing is timed against a limit.
+profiles nothing. Servers all stay up and have their load in turns of --seconds; one of them is off in some turns, and
+has a budget in others. As starts differ by more than what is measured here, there are several, and a ratio is the mean
+over them of the medians of their turns. Then runs within the budget and exact ones, in turn: by how many points the
+shares of the critical path differ (shares.py). Of a server for --long seconds of each kind; programs that end have four
+runs within the budget of half a minute each, where they can (overhead.MINUTES), and two exact ones. Nothing is timed
+against a limit.
 """
 import argparse
 import contextlib
@@ -27,6 +29,8 @@ from measure import Cpa, Fails, interleaved, mean_ratio, median, spread, table
 BUDGET = "2%"
 MODES = ("native", "off", "budget", "exact")
 ROUNDS = 4  # runs of either kind whose shares are compared, at least
+SETTLES_S = 1  # any program that starts beside nginx costs it up to 10 % of CPU time a request in that second
+STARTS = 5  # of each server: the memory that it gets decides for some percent of its speed until it ends
 LASTING = [name for name in overhead.MINUTES if overhead.MINUTES[name] != overhead.LONG.get(name)]
 ENDING = ("sysbench", "gm", "db_bench", "node", "x265", "SvtAv1EncApp")  # programs with many events
 HEAD = ["program", "native CPU", "spread", "off", "budget", "exact", "speed: off", "budget", "exact",
@@ -46,25 +50,24 @@ def keeping_of(cpa, server):
 
 
 @contextlib.contextmanager
-def standing(name, build):
-    """{mode: the server of that name which runs in that mode}; that of "budget" is off until its budget is kept."""
-    with contextlib.ExitStack() as stack:
-        native, off, exact = (stack.enter_context(serving.made(name, build)) for _ in range(3))
-        native.start(False)
-        off.start(True, CPA_START="off")
-        exact.start(True)
-        for server in (native, off, exact):
-            server.load(1)
-        yield {"native": native, "off": off, "budget": off, "exact": exact}
-        for server in (native, off, exact):
-            if server.stop():
-                raise Fails("does not end well")
+def standing(native, off, exact):
+    """{mode: the server that runs in that mode}; that of "budget" is off until its budget is kept."""
+    native.start(False)
+    off.start(True, CPA_START="off")
+    exact.start(True)
+    for server in (native, off, exact):
+        server.load(1)
+    yield {"native": native, "off": off, "budget": off, "exact": exact}
+    for server in (native, off, exact):
+        if server.stop():
+            raise Fails("does not end well")
 
 
 def turn(cpa, servers, mode, seconds):
-    """Requests a second, CPU seconds a request."""
+    """Requests a second, CPU seconds a request, when whoever keeps a budget has started."""
     server = servers[mode]
     with keeping_of(cpa, server) if mode == "budget" else contextlib.nullcontext():
+        server.load(SETTLES_S)
         cpu = server.cpu()
         requests, took = server.load(seconds)
         return requests / took, (server.cpu() - cpu) / requests
@@ -110,14 +113,27 @@ def row(name, unit, cpu, speed, cells):
             *cells]
 
 
+def turns(name, options):
+    """{mode: requests a second and CPU seconds a request}, medians of each start."""
+    starts = {mode: [] for mode in MODES}
+    with contextlib.ExitStack() as stack:
+        made = [stack.enter_context(serving.made(name, options.build)) for _ in range(3)]
+        for _ in range(min(STARTS, options.pairs)):
+            with standing(*made) as running:
+                cpa = Cpa(options.build, running["off"].folder)
+                runs = interleaved({mode: lambda mode=mode: turn(cpa, running, mode, options.seconds)
+                                    for mode in MODES}, math.ceil(options.pairs / STARTS))
+            for mode in MODES:
+                starts[mode].append([median(each) for each in zip(*runs[mode])])
+    return starts
+
+
 def server_row(name, options):
-    with standing(name, options.build) as running:
-        cpa = Cpa(options.build, running["off"].folder)
-        runs = interleaved({mode: lambda mode=mode: turn(cpa, running, mode, options.seconds)
-                            for mode in MODES}, options.pairs)
+    runs = turns(name, options)
     with serving.made(name, options.build) as server:
         cpa = Cpa(options.build, server.folder)
-        cells = compared(cpa, {"exact": ROUNDS, "budget": ROUNDS}, lambda mode: Kept(server, cpa, mode).run(options.long / ROUNDS))
+        cells = compared(cpa, {"exact": ROUNDS, "budget": ROUNDS},
+                         lambda mode: Kept(server, cpa, mode).run(options.long / ROUNDS))
         return row(name, (1e6, "us a request"),
                    {mode: [cpu for _, cpu in runs[mode]] for mode in MODES},
                    {mode: [rate for rate, _ in runs[mode]] for mode in MODES}, cells)
@@ -178,7 +194,9 @@ def budget(cpa, quick):
     """The section of benchmarks/run."""
     pairs, seconds, long = (1, 2, 10) if quick else (20, 6, 60)
     options = argparse.Namespace(names=[], build=cpa.build, pairs=pairs, seconds=seconds, long=long)
-    return (f"Ratios to native, means of {pairs} interleaved rounds and their standard errors; servers for {seconds} s each. \"off\": loaded, "
+    return (f"Ratios to native and their standard errors. Servers: means over {min(STARTS, pairs)} starts of the medians of "
+            f"{pairs} interleaved rounds in all, of {seconds} s each. Programs that end: means of {pairs} interleaved rounds, "
+            "of which a fifth at either end is left out. \"off\": loaded, "
             f"and profiles nothing; \"budget\": `--budget {BUDGET}`. Then more runs of the last two kinds: the shares of all "
             "together are compared. \"exact runs differ by\": the largest share of that component in a run less "
             "the smallest.\n\n"

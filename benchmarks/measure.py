@@ -172,11 +172,22 @@ def ratios(values, natives):
     return [value / native for value, native in zip(values, natives) if native]
 
 
+MANY = 10  # values of which some may be left out
+
+
 def mean_ratio(values, natives):
-    """The mean of the ratios of two lists, by their logarithms, and its standard error: "1.003 +- 0.009"."""
-    logs = [math.log(ratio) for ratio in ratios(values, natives)]
-    error = statistics.stdev(logs) / math.sqrt(len(logs)) if len(logs) > 1 else 0
-    mean = math.exp(statistics.mean(logs))
+    """
+    The mean of the ratios of two lists, by their logarithms, and its standard error: "1.003 +- 0.009".
+
+    Of ten and more a fifth at either end is left out, as a run on a shared machine now and then takes half as long
+    again. The standard error is that of the Winsorized ratios (Tukey and McLaughlin 1963).
+    """
+    logs = sorted(math.log(ratio) for ratio in ratios(values, natives))
+    n, cut = len(logs), len(logs) // 5 if len(logs) >= MANY else 0
+    inner = logs[cut:n - cut]
+    winsorized = [inner[0]] * cut + inner + [inner[-1]] * cut
+    error = statistics.stdev(winsorized) / (1 - 2 * cut / n) / math.sqrt(n) if n > 1 else 0
+    mean = math.exp(statistics.mean(inner))
     return f"{mean:.3f} +- {mean * error:.3f}"
 
 

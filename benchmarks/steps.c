@@ -182,6 +182,7 @@ static void warm_up(void)
 		ask_other();
 	for (int i = 0; i < WARM || (chosen->other != EACH && !t.tv_sec && t.tv_nsec < WARM_NS);
 	     i++) {
+		place = i % PLACES;
 		chosen->once();
 		if (chosen->other == EACH)
 			ask_other();
@@ -262,6 +263,7 @@ static void measure(unsigned long rounds)
 	if (!all || !own)
 		abort();
 	for (unsigned long i = 0; i < rounds; i++) {
+		place = i % PLACES;
 		if (chosen->other == EACH)
 			ask_other();
 		settle();
@@ -351,8 +353,10 @@ int main(int argc, char **argv)
 				offsetof(struct rseq, rseq_cs));
 	dl_iterate_phdr(find_module, NULL);
 	plain = open("/dev/null", O_RDONLY);
-	if (plain < 0 || pipe(pipe_ends) || pipe(next_ends) ||
-	    syscall(SYS_socketpair, AF_UNIX, SOCK_STREAM, 0, outside_ends))
+	for (int i = 0; i < PLACES; i++)
+		if (pipe(pipe_ends[i]) || pipe(next_ends[i]))
+			return 1;
+	if (plain < 0 || syscall(SYS_socketpair, AF_UNIX, SOCK_STREAM, 0, outside_ends))
 		return 1;
 	sigfillset(&action.sa_mask);
 	sigaction(SIGTRAP, &action, NULL);
