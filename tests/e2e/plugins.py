@@ -27,8 +27,9 @@ BUILD = pathlib.Path(os.environ.get("CPA_BUILD", "build")).resolve()
 SOURCES = pathlib.Path(__file__).resolve().parents[1] / "plugins"
 # More than there are rows of threads.
 ROUNDS = 1500
-# Bytes of the session, which half of the rounds may need more: nodes of edges that are rare.
-GROWTH = 1 << 18
+# How often the host stops, and the bytes of the least block that a round could leave behind: shadow/store/heap.c.
+STOPS = 8
+LEAST = 64
 HEADER, USED, TABLES, TABLE, ROWS = layout.values(
     "CPA_HEADER_SIZE",
     "offsetof(struct cpa_header, used)",
@@ -150,15 +151,32 @@ def check_loop(results, folder):
     for name, most in (("threads", few), ("objects", few), ("sites", ROUNDS // 2), ("modules", few)):
         text = f"{less[name]} rows of {name} for {ROUNDS} rounds, {more[name]} for twice as many"
         results.check(more[name] - less[name] <= most, text)
-    grown = more["bytes"] - less["bytes"]
-    results.check(grown < GROWTH, f"{ROUNDS} rounds more need {grown} bytes")
+
+
+def check_growth(results, folder):
+    """A block that each round leaves behind makes each part of the run grow; nodes of edges that are rare do not."""
+    dump = folder / "dump"
+    plugins = [str(folder / f"lib{name}.so") for name in NAMES]
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("CPA_", "LD_"))}
+    environment.update(LD_PRELOAD=str(BUILD / "libcpa.so"), CPA_OUTPUT=str(dump))
+    used = []
+    with subprocess.Popen([str(folder / "host"), "local+stops", str(STOPS * ROUNDS), "5", *plugins], env=environment,
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as host:
+        while host.stdout.readline() == "stops\n":
+            used.append(read_sizes(dump)["bytes"])
+            host.stdin.write("\n")
+            host.stdin.flush()
+    results.check(host.returncode == 0 and len(used) == STOPS, f"local+stops: ends with {host.returncode}, {used}")
+    # While a thread waits for a processor, others need more at once: more than before is needed once, not in each part.
+    grown = min(after - before for before, after in zip(used, used[1:]))
+    results.check(grown < LEAST * ROUNDS, f"each {ROUNDS} rounds more need {grown} bytes: {used}")
 
 
 def main():
     folder = pathlib.Path(tempfile.mkdtemp(prefix="cpa-plugins.", dir=os.environ.get("CPA_TMP")))
     results = Results()
     build(folder, NAMES)
-    for check in check_unseen, check_functions, check_joined, check_loop:
+    for check in check_unseen, check_functions, check_joined, check_loop, check_growth:
         check(results, folder)
     return results.end(folder)
 

@@ -5,16 +5,17 @@
  *	host HOW ROUNDS TIMES PLUGIN...
  *
  * Each plugin in turn is loaded, runs TIMES and is unloaded again; all of that ROUNDS times. HOW is
- * local, deepbind, or namespace; with "+finds" behind it each is asked if it finds libfound.so,
- * with
- * "+size" is told whether the second half of the rounds needed more memory.
+ * local, deepbind, or namespace; with "+finds" behind it each is asked if it finds libfound.so, with "+size" is told
+ * whether the second half of the rounds needed more memory, with "+stops" it prints a line after each of STOPS parts
+ * of the rounds, and waits for one.
  */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MANY 64 /* pages */
+#define MANY  64 /* pages */
+#define STOPS 8
 
 static void *load(const char *how, const char *file)
 {
@@ -67,6 +68,12 @@ int main(int argc, char **argv)
 			sum += run(argv[1], atol(argv[3]), argv[k]);
 		if (i == rounds / 2)
 			before = size();
+		if (strstr(argv[1], "+stops") && (i + 1) % (rounds / STOPS) == 0) {
+			puts("stops");
+			fflush(stdout);
+			if (getchar() == EOF)
+				return 1;
+		}
 	}
 	printf("sum %ld\n", sum);
 	if (strstr(argv[1], "+size"))
