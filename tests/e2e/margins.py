@@ -79,7 +79,7 @@ def without(report):
 
 def in_windows(dump):
     """A run in windows, until there are enough of them and each table has a row with margins."""
-    command = [BUILD / "cpa", "run", "-q", "-o", dump, "--budget", "0.05%", "--", PROGRAMS / "every_table", "1000000000"]
+    command = [BUILD / "cpa", "run", "-q", "-o", dump, "--budget", "0.5%", "--", PROGRAMS / "every_table", "1000000000"]
     process = subprocess.Popen(command, env=clean_environment())
 
     def enough():

@@ -129,7 +129,7 @@ def all_day(results):
     dump = f"{TMP}/all_day.dump"
     env = environment(dump)
     del env["LD_PRELOAD"]
-    run = subprocess.Popen([f"{BUILD}/cpa", "run", "-q", "-o", dump, "--budget", "0.05%", "--",
+    run = subprocess.Popen([f"{BUILD}/cpa", "run", "-q", "-o", dump, "--budget", "0.5%", "--",
                             f"{BUILD}/tests/programs/all_day", "100000"], env=env)
 
     def enough():
