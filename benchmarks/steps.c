@@ -2,13 +2,16 @@
 /*
  * benchmarks/steps.c - instructions of synchronization operations, one by one
  *
- *	steps                      list the operations
- *	steps NAME [ROUNDS]        print, as a line of JSON, what rounds of one took
+ *	steps                          list the operations
+ *	steps NAME [ROUNDS [BUDGET]]   print, as a line of JSON, what rounds of one took
  *
  * The processor's single-step flag stops the thread after every instruction; a signal handler looks
  * where it stands. What it counts does not depend on what else the machine does. Callgrind cannot
  * do it: without rseq, which valgrind does not have, cpa asks the kernel for the time at each event
  * and never gets to its fast path.
+ *
+ * With a BUDGET it ends before, when ENOUGH rounds have taken no more instructions of libcpa.so than that:
+ * the least is known then.
  *
  * Stepping must not be seen. A signal looks like a switch to cpa's clock, so the handler puts the
  * word that tells back to what it was; it also does what rdtsc would, with a counter that goes on
@@ -42,6 +45,7 @@
 #define WARM	   300	     /* uses until a lock is left untimed, and more */
 #define WARM_NS	   120000000 /* CPU time until the first samples at 20 a second */
 #define MOST_CALLS 16
+#define ENOUGH	   10
 
 struct range {
 	uint64_t start, end;
@@ -126,6 +130,7 @@ static void step_end(void)
 }
 
 static const struct operation *chosen;
+static unsigned long budget;	 /* 0: none */
 static unsigned asked, answered; /* atomic: rounds the other thread is to do, and has done */
 
 /* Not by syscall(): cpa would see it, and make edges of its own. */
@@ -253,16 +258,16 @@ static void settle(void)
 }
 
 /* The calls are those of the round that took the fewest instructions. */
-static void measure(unsigned long rounds)
+static void measure(unsigned long most)
 {
-	unsigned long *all = calloc(rounds, sizeof(*all));
-	unsigned long *own = calloc(rounds, sizeof(*own)), least = -1ul;
+	unsigned long *all = calloc(most, sizeof(*all));
+	unsigned long *own = calloc(most, sizeof(*own)), least = -1ul, rounds = 0;
 	uint64_t call[MOST_CALLS];
-	int calls = 0;
+	int calls = 0, good = 0;
 
 	if (!all || !own)
 		abort();
-	for (unsigned long i = 0; i < rounds; i++) {
+	for (unsigned long i = 0; i < most && good < ENOUGH; i++) {
 		place = i % PLACES;
 		if (chosen->other == EACH)
 			ask_other();
@@ -272,6 +277,8 @@ static void measure(unsigned long rounds)
 		step_end();
 		all[i] = count.all;
 		own[i] = count.ours;
+		good += budget && count.ours <= budget;
+		rounds++;
 		if (count.all < least) {
 			least = count.all;
 			calls = count.calls;
@@ -341,6 +348,7 @@ int main(int argc, char **argv)
 	unsigned long rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : 40;
 	pthread_t other;
 
+	budget = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
 	for (size_t i = 0; i < sizeof(operations) / sizeof(*operations); i++) {
 		if (argc < 2)
 			puts(operations[i].name);
