@@ -476,7 +476,7 @@ def test_policy(results, view, dump):
 
 def test_compare(results, view, folder):
     """The page of cpa diff has the rows of its JSON."""
-    sides = [[record(folder, f"{side}{i}", PROGRAMS / "sem_ring") for i in range(2)] for side in "ab"]
+    sides = [[record(folder, f"{side}{i}", PROGRAMS / "hand_made") for i in range(2)] for side in "ab"]
     arguments = [*sides[0], "--", *sides[1]]
     page = folder / "compare.html"
     run([BUILD / "cpa-diff", "--html", page, *arguments])
