@@ -15,9 +15,9 @@
 
 #define WAITS	20
 #define TIMES	200
-#define AFTER	1000 /* rounds of the loop, after the handler */
-#define COMPUTE 12   /* ms */
-#define MOST	10   /* s of CPU time of a child: one that takes more never ends */
+#define AFTER	250 /* rounds of the loop, after the handler */
+#define COMPUTE 12  /* ms */
+#define MOST	10  /* s of CPU time of a child: one that takes more never ends */
 #define NOT_YET -2
 
 static pthread_mutex_t m[16];
