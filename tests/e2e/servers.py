@@ -28,7 +28,7 @@ from measure import Fails  # noqa: E402
 from terminal import Terminal, check, describe, plan, results  # noqa: E402
 
 BUILD = pathlib.Path(os.environ["CPA_BUILD"]).resolve()
-LOAD_S = 60 if os.environ.get("CPA_LONG") else 6
+LOAD_S = 60 if os.environ.get("CPA_LONG") else 3
 SNAPSHOTS = 3
 STARTED, = layout.values("offsetof(struct cpa_header, started)")
 SAMPLES = 300  # before the first: what stands out has at least some of them
