@@ -4,7 +4,7 @@
  *
  *	target work [N]		some of everything, N times in each thread; ends with 5
  *	target cpu		three threads of unequal CPU time, which it prints
- *	target fill N		uses N mutexes, starts N/100 threads, ends with 6
+ *	target fill N [ROUNDS]	uses N mutexes, starts N/100 threads, ends with 6
  *	target halves N		as fill N, waits for a line, as fill N, children, work; ends with 5
  *	target loop		says "ready", then works until it is killed
  *	target exec PROGRAM ARGUMENT...
@@ -341,6 +341,8 @@ int main(int argc, char **argv)
 
 	if (!strcmp(what, "work") && argc > 2)
 		rounds = atoi(argv[2]);
+	if (!strcmp(what, "fill") && argc > 3)
+		rounds = atoi(argv[3]);
 	if (!strcmp(what, "work"))
 		return work();
 	if (!strcmp(what, "cpu"))

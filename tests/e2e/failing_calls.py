@@ -27,7 +27,7 @@ RUNS = (
     (("work", "10"), 5, {}),
     (("work", "10"), 5, {"CPA_JOURNAL": "64K"}),
     (("work", "10"), 5, {"CPA_START": "off"}),
-    (("fill", "300"), 4, {}),
+    (("fill", "300", "10"), 4, {}),
 )
 NAMES = {
     **{0: "read", 1: "write", 2: "open", 3: "close", 5: "fstat", 9: "mmap", 10: "mprotect"},
