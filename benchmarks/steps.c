@@ -10,8 +10,8 @@
  * do it: without rseq, which valgrind does not have, cpa asks the kernel for the time at each event
  * and never gets to its fast path.
  *
- * With a BUDGET it ends before, when ENOUGH rounds have taken no more instructions of libcpa.so than that:
- * the least is known then.
+ * With a BUDGET it ends before, when ENOUGH rounds have taken no more instructions of libcpa.so than
+ * that: of all rounds the least would be no more either.
  *
  * Stepping must not be seen. A signal looks like a switch to cpa's clock, so the handler puts the
  * word that tells back to what it was; it also does what rdtsc would, with a counter that goes on
