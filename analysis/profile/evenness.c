@@ -10,7 +10,8 @@
 
 struct weighted {
 	const struct cpa_batches *b;
-	double *weight; /* [b->samples]: of the windows from this sample on */
+	double *weight;	    /* [b->samples]: of the windows from this sample on */
+	double *unweighted; /* [b->count]: scratch */
 };
 
 /* What the windows from sample @i on had of the value at @place, of which the run has @end. */
@@ -91,13 +92,19 @@ static void add_component(const struct weighted *w, struct cpa_build *build,
 	take_batches(w, place, b->part);
 	take_batches(w, CPA_WINDOW_LEN, b->other);
 	c->run_share_margin = cpa_batches_margin(b, b->part, b->other, 0);
-	keep(&build->profile->uneven, (struct cpa_uneven_share){ c, in_windows, c->run_share });
+	cpa_batches_take(b, place, w->unweighted);
+	if (c->slot != CPA_SLOT_UNSAMPLED &&
+	    fabs(c->run_share - in_windows) >
+		    cpa_margin_between(b->part, b->other, w->unweighted, b->path, b->count))
+		keep(&build->profile->uneven,
+		     (struct cpa_uneven_share){ c, in_windows, c->run_share });
 }
 
 void cpa_evenness_find(struct cpa_build *build, const struct cpa_batches *b, const uint64_t *since)
 {
 	struct cpa_profile *profile = build->profile;
-	struct weighted w = { b, xcalloc(b->samples + 1, sizeof(double)) };
+	struct weighted w = { b, xcalloc(b->samples + 1, sizeof(double)),
+			      xcalloc(b->count + 1, sizeof(double)) };
 	double path;
 
 	profile->program.stands_for_s =
@@ -106,5 +113,6 @@ void cpa_evenness_find(struct cpa_build *build, const struct cpa_batches *b, con
 	for (size_t i = 0; i < profile->components && path > 0; i++)
 		if (since[profile->component[i].slot] == 0)
 			add_component(&w, build, &profile->component[i], path);
+	free(w.unweighted);
 	free(w.weight);
 }

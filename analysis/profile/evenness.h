@@ -17,7 +17,7 @@
 #include "analysis/profile/build.h"
 #include "analysis/profile/margins.h"
 
-/* A share that differs by less is not told. */
+/* A share that differs by less, or by no more than chance explains in 95 of 100 cases, is not told. */
 #define CPA_UNEVEN_LEAST 0.03
 
 /*

@@ -13,22 +13,49 @@
 #define TAIL	 0.025 /* on either side of the interval */
 #define NORMAL	 1.96  /* the same tail of the normal distribution, in standard deviations */
 
+static double sum(const double *value, size_t count)
+{
+	double all = 0;
+
+	for (size_t i = 0; i < count; i++)
+		all += value[i];
+	return all;
+}
+
+/* Half of the 95 % interval of a mean of @count values whose distances from it have the sum of squares @squares. */
+static double half_interval(double squares, size_t count)
+{
+	return cpa_student((double)(count - 1), TAIL) *
+	       sqrt(squares / (double)(count - 1) / (double)count);
+}
+
 double cpa_margin(const double *a, const double *b, size_t count)
 {
-	double sum_a = 0, sum_b = 0, ratio, squares = 0, mean;
+	double sum_b = sum(b, count), ratio, squares = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		sum_a += a[i];
-		sum_b += b[i];
-	}
 	if (count < CPA_BATCHES_LEAST || !(sum_b > 0))
 		return NAN;
-	ratio = sum_a / sum_b;
-	mean = sum_b / (double)count;
+	ratio = sum(a, count) / sum_b;
 	for (size_t i = 0; i < count; i++)
 		squares += (a[i] - ratio * b[i]) * (a[i] - ratio * b[i]);
-	return cpa_student((double)(count - 1), TAIL) *
-	       sqrt(squares / (double)(count - 1) / (double)count) / mean;
+	return half_interval(squares, count) / (sum_b / (double)count);
+}
+
+double cpa_margin_between(const double *a, const double *b, const double *c, const double *d,
+			  size_t count)
+{
+	double sum_b = sum(b, count), sum_d = sum(d, count), first, second, squares = 0;
+
+	if (count < CPA_BATCHES_LEAST || !(sum_b > 0) || !(sum_d > 0))
+		return NAN;
+	first = sum(a, count) / sum_b;
+	second = sum(c, count) / sum_d;
+	for (size_t i = 0; i < count; i++) {
+		double off = (a[i] - first * b[i]) / sum_b - (c[i] - second * d[i]) / sum_d;
+
+		squares += off * off;
+	}
+	return half_interval(squares, count) * (double)count;
 }
 
 double cpa_margin_of_samples(double share, double samples)

@@ -35,6 +35,13 @@
  */
 double cpa_margin(const double *a, const double *b, size_t count);
 
+/*
+ * The same of the difference sum(@a) / sum(@b) - sum(@c) / sum(@d). A batch has a part in both, so the variance is that of
+ * the differences (Cochran, 6.5).
+ */
+double cpa_margin_between(const double *a, const double *b, const double *c, const double *d,
+			  size_t count);
+
 /* Half of the 95 % interval of the @share that a function has of @samples. 0: no samples. */
 double cpa_margin_of_samples(double share, double samples);
 

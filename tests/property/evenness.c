@@ -3,7 +3,8 @@
  * tests/property/evenness.c - shares of the run that windows stand for, against a list of all windows
  *
  * A session made by hand has windows behind gaps of random means. The slow computation repeats each window as
- * often as the time that it stands for holds it, and compares all components with their shares in the windows.
+ * often as the time that it stands for holds it, and compares all components with their shares in the windows, with the
+ * interval of the difference.
  */
 #include <math.h>
 #include <stdio.h>
@@ -17,10 +18,11 @@
 
 #define WINDOWS_MOST 40u
 
-enum claim { TOLD, SHARES, MARGINS, ORDER, EVEN, CLAIMS };
+enum claim { TOLD, CHANCE, SHARES, MARGINS, ORDER, EVEN, CLAIMS };
 
 static const char *const claim_name[CLAIMS] = {
 	[TOLD] = "components are told whose shares differ most from those of the run",
+	[CHANCE] = "those are not told whose difference may be chance",
 	[SHARES] = "shares of the run are those of the slow computation",
 	[MARGINS] = "so are their margins",
 	[ORDER] = "those that differ most come first",
@@ -105,6 +107,45 @@ static double slow_margin(size_t place)
 							 slow_interval(part, path, batches, &ratio);
 }
 
+/*
+ * Whether the shares @in_run and @in_windows of which the windows have @place differ by more than chance explains: the
+ * interval of the difference, each ratio taken as a sum of what batches have too much. Unknown near the limit: -1.
+ */
+static int slow_differs(size_t place, double in_run, double in_windows)
+{
+	double off[CPA_BATCHES_MOST] = { 0 }, squares = 0, margin, n;
+	double weighted[2][CPA_BATCHES_MOST] = { { 0 } }, plain[2][CPA_BATCHES_MOST] = { { 0 } };
+	double sum[4] = { 0 };
+	size_t step, batches = cpa_margin_batches(windows, &step);
+
+	if (batches < CPA_BATCHES_LEAST)
+		return 0;
+	for (size_t i = 0; i < batches * step; i++) {
+		double times =
+			1 + (double)drawn[i][CPA_WINDOW_GAPS] / (double)drawn[i][CPA_WINDOW_ON];
+		double part = (double)drawn[i][place], path = (double)drawn[i][CPA_WINDOW_LEN];
+
+		weighted[0][i / step] += times * part;
+		weighted[1][i / step] += times * path;
+		plain[0][i / step] += part;
+		plain[1][i / step] += path;
+		sum[0] += times * part;
+		sum[1] += times * path;
+		sum[2] += part;
+		sum[3] += path;
+	}
+	n = (double)batches;
+	for (size_t i = 0; i < batches; i++) {
+		off[i] = (weighted[0][i] - sum[0] / sum[1] * weighted[1][i]) / (sum[1] / n) -
+			 (plain[0][i] - sum[2] / sum[3] * plain[1][i]) / (sum[3] / n);
+		squares += off[i] * off[i];
+	}
+	margin = slow_quantile(n - 1) * sqrt(squares / (n - 1) / n);
+	if (fabs(fabs(in_run - in_windows) - margin) < 1e-6)
+		return -1;
+	return fabs(in_run - in_windows) > margin;
+}
+
 static bool close_to(double found, double expected)
 {
 	if (isnan(expected))
@@ -132,6 +173,8 @@ static void check(const struct cpa_profile *profile, bool whole)
 		double end = c->critical_path_s / profile->tick_s;
 		double in_run = slow(profile, place, end, true);
 		double in_windows = slow(profile, place, end, false);
+		int differs =
+			c->slot == CPA_SLOT_UNSAMPLED ? 0 : slow_differs(place, in_run, in_windows);
 		const struct cpa_uneven_share *told = NULL;
 
 		for (size_t k = 0; k < uneven->count; k++)
@@ -146,7 +189,9 @@ static void check(const struct cpa_profile *profile, bool whole)
 			claims.any |= claims_fail(&claims, SHARES,
 						  close_to(told->in_run, in_run) &&
 							  close_to(told->in_windows, in_windows));
-		else
+		if (told)
+			claims.any |= claims_fail(&claims, CHANCE, differs != 0);
+		else if (differs > 0)
 			more += fabs(in_run - in_windows) >
 				(uneven->count == CPA_UNEVEN_MOST ? least : CPA_UNEVEN_LEAST) +
 					1e-6;
