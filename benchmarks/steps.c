@@ -3,15 +3,16 @@
  * benchmarks/steps.c - instructions of synchronization operations, one by one
  *
  *	steps                          list the operations
- *	steps NAME [ROUNDS [BUDGET]]   print, as a line of JSON, what rounds of one took
+ *	steps NAME [ROUNDS [BUDGET]]   step through operation NAME, ROUNDS times, and print how many instructions
+ *				       a round took, as a line of JSON
  *
  * The processor's single-step flag stops the thread after every instruction; a signal handler looks
  * where it stands. What it counts does not depend on what else the machine does. Callgrind cannot
  * do it: without rseq, which valgrind does not have, cpa asks the kernel for the time at each event
  * and never gets to its fast path.
  *
- * With a BUDGET it ends before, when ENOUGH rounds have taken no more instructions of libcpa.so than
- * that: of all rounds the least would be no more either.
+ * BUDGET is a number of instructions of libcpa.so. Stepping ends early once ENOUGH rounds were within it: the shortest
+ * of all ROUNDS would be within it, too.
  *
  * Stepping must not be seen. A signal looks like a switch to cpa's clock, so the handler puts the
  * word that tells back to what it was; it also does what rdtsc would, with a counter that goes on
